@@ -1,0 +1,86 @@
+"""The machines: nodes with their pools and reserves, and the links between them, as a person wrote them down."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil
+
+__all__ = ["Cluster", "ClusterLink", "ClusterNode", "GpuGroup", "Reserve"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reserve:
+    """What of a pool no plan may use: the larger of a fraction (rounded up to a byte) and a floor."""
+
+    fraction: Fraction
+    floor_bytes: int
+
+    def bytes_of(self, usable_bytes: int) -> int:
+        """Return the reserve of a pool of this size."""
+        return max(ceil(self.fraction * usable_bytes), self.floor_bytes)
+
+
+@dataclass(frozen=True, slots=True)
+class GpuGroup:
+    """Equal discrete cards of one node."""
+
+    label: str
+    memory_bytes: int
+    count: int
+    free_count: int | None
+    bytes_per_second: int | None
+    device: str | None
+    reserve: Reserve
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterNode:
+    """One machine. `ceiling_bytes` limits what may be placed in a unified memory beside the reserve."""
+
+    name: str
+    memory_bytes: int
+    unified: bool
+    ceiling_bytes: int | None
+    reserve: Reserve
+    bytes_per_second: int | None
+    fabric: str | None
+    cpu: bool
+    free_bytes: int | None
+    gpus: tuple[GpuGroup, ...]
+    address: str | None
+    rpc_port: int | None
+    head: bool
+    model_path: str | None
+
+    @property
+    def reserve_bytes(self) -> int:
+        """Return the reserve of the host or unified pool."""
+        return self.reserve.bytes_of(self.memory_bytes)
+
+    @property
+    def budget_bytes(self) -> int:
+        """Return what a plan may use of the host or unified pool; not above a ceiling, and below 0 if the reserve is."""
+        budget = self.memory_bytes - self.reserve_bytes
+        return budget if self.ceiling_bytes is None else min(budget, self.ceiling_bytes)
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterLink:
+    """A directed link between two nodes; a rate of None is not known and adds no time."""
+
+    source: str
+    target: str
+    latency_ns: int
+    bytes_per_second: int | None
+    forbidden: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Nodes in the order listed, the default link and the links that differ from it."""
+
+    nodes: tuple[ClusterNode, ...]
+    latency_ns: int
+    bytes_per_second: int | None
+    links: tuple[ClusterLink, ...]

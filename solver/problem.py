@@ -1,0 +1,184 @@
+"""The placement problem in integers: items in order, classes of equal devices, links and rules.
+
+Nothing here knows a model, an engine or a file. An item is one unit that moves whole: a block together with what an engine
+folds into it (the input into the first item, the head into the last).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+
+__all__ = [
+    "DeviceClass",
+    "Item",
+    "Link",
+    "LinkPair",
+    "Links",
+    "Node",
+    "Placement",
+    "Problem",
+    "Rules",
+    "Stage",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """Bytes of one item. `active_bytes` are read for every token (weights and cache).
+
+    `cache_bytes_per_token` and `cache_fixed_bytes` say how `cache_bytes` grows with the context; None where unknown.
+    """
+
+    weight_bytes: int
+    cache_bytes: int
+    other_bytes: int
+    active_bytes: int
+    cache_bytes_per_token: int | None
+    cache_fixed_bytes: int
+
+    @property
+    def load_bytes(self) -> int:
+        """Return what the item takes of its device's budget."""
+        return self.weight_bytes + self.cache_bytes + self.other_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One device that takes a stage. `stage_ns[j]` is the measured time of a stage of j + 1 items."""
+
+    name: str
+    budget_bytes: int
+    bytes_per_second: int | None
+    stage_ns: tuple[int, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """How long a hop takes beside its transfer, and how fast the transfer is; a rate of None adds no term."""
+
+    latency_ns: int
+    bytes_per_second: int | None
+    forbidden: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LinkPair:
+    """A link from one node to another that overrides the default in that direction."""
+
+    source: str
+    target: str
+    link: Link
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """The default link and the directed pairs that differ from it."""
+
+    default: Link
+    pairs: tuple[LinkPair, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What a person insists on. `pins` are (item, node); `order` names nodes that, where used, come in this order."""
+
+    pins: tuple[tuple[int, str], ...]
+    first: str | None
+    last: str | None
+    order: tuple[str, ...]
+    exclude: tuple[str, ...]
+    max_nodes: int | None
+    min_blocks: int
+
+    @property
+    def named(self) -> frozenset[str]:
+        """Return every node that a rule singles out, so that it is no longer like its equals."""
+        ends = tuple(name for name in (self.first, self.last) if name is not None)
+        return frozenset((*(name for _, name in self.pins), *ends, *self.order))
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceClass:
+    """Nodes that no rule, size, speed or link tells apart, in the order listed."""
+
+    members: tuple[Node, ...]
+
+    @property
+    def budget_bytes(self) -> int:
+        """Return the budget of every member."""
+        return self.members[0].budget_bytes
+
+    @property
+    def count(self) -> int:
+        """Return how many members there are."""
+        return len(self.members)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Items to be cut into runs, nodes to take them.
+
+    `shared_bytes` is saved where one stage holds every item (a tied output matrix is then paid once).
+    `activation_bytes` cross a seam for every token; `context_tokens` is what the items' caches are sized for.
+    """
+
+    items: tuple[Item, ...]
+    nodes: tuple[Node, ...]
+    shared_bytes: int
+    activation_bytes: int
+    context_tokens: int | None
+    links: Links
+    rules: Rules
+
+    @cached_property
+    def prefix_bytes(self) -> tuple[int, ...]:
+        """Return the load of the first j items for j = 0 … items."""
+        return tuple(accumulate((item.load_bytes for item in self.items), initial=0))
+
+    @cached_property
+    def classes(self) -> tuple[DeviceClass, ...]:
+        """Return the usable nodes grouped by everything that can tell them apart, in the order first listed."""
+        named = self.rules.named
+        linked = {name for pair in self.links.pairs for name in (pair.source, pair.target)}
+        groups: dict[tuple[object, ...], list[Node]] = {}
+        for node in self.nodes:
+            if node.name in self.rules.exclude:
+                continue
+            own = node.name if node.name in named or node.name in linked else None
+            groups.setdefault((node.budget_bytes, node.bytes_per_second, node.stage_ns, own), []).append(node)
+        return tuple(DeviceClass(tuple(members)) for members in groups.values())
+
+    @cached_property
+    def nodes_by_name(self) -> dict[str, Node]:
+        """Return every node under its name."""
+        return {node.name: node for node in self.nodes}
+
+    @property
+    def total_bytes(self) -> int:
+        """Return what all stages must hold together, what is shared counted once."""
+        return self.prefix_bytes[-1] - self.shared_bytes
+
+    @property
+    def stages_at_most(self) -> int:
+        """Return the largest number of stages that any placement can have."""
+        usable = sum(group.count for group in self.classes)
+        limit = usable if self.rules.max_nodes is None else min(usable, self.rules.max_nodes)
+        return min(limit, len(self.items) // max(self.rules.min_blocks, 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """The half-open run of items [start, end) on one node."""
+
+    start: int
+    end: int
+    node: str
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Stages in the order a token passes them. Holds names only; bytes and times are recomputed by `solver.rules`."""
+
+    stages: tuple[Stage, ...]

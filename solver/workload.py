@@ -1,0 +1,33 @@
+"""What the model will be asked to do: the part of a request that decides how large its caches are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+__all__ = ["IndexerRule", "Workload"]
+
+
+class IndexerRule(StrEnum):
+    """Which blocks keep indexer keys: all trunk blocks, only those that compute their own indices, or none."""
+
+    CONSERVATIVE = "conservative"
+    OPTIMIZED = "optimized"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """Tokens, sequences and cache types of one request.
+
+    `context_tokens` is per sequence (generic engine); `cache_bytes_per_token`, when given, replaces the architecture's
+    rule for the whole model and is spread evenly over trunk blocks.
+    """
+
+    context_tokens: int
+    sequences: int
+    cache_type_k: str
+    cache_type_v: str
+    indexer: IndexerRule
+    resident_nextn: bool
+    cache_bytes_per_token: int | None

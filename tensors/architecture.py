@@ -1,0 +1,50 @@
+"""What a model is built of, as far as placing it needs to know: read from GGUF keys or config.json."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tensors.cache import CacheTerm
+
+__all__ = ["Architecture", "Experts", "MissingFact"]
+
+
+@dataclass(frozen=True, slots=True)
+class Experts:
+    """Counts of a mixture: routed experts, how many of them a token uses, shared experts."""
+
+    routed: int
+    used: int
+    shared: int
+
+
+@dataclass(frozen=True, slots=True)
+class MissingFact:
+    """Why something could not be derived; `problem` names the key that is missing, in a sentence for a person."""
+
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
+class Architecture:
+    """Facts of a model. None stands for "no header says so", never for zero.
+
+    `cache` lists the terms of every block's cache, trunk and nextn, or says which fact is missing to size it.
+    `index_topk` is how many keys a sparse indexer keeps for a query; `full_indexer_blocks` the trunk blocks that compute
+    their own indices.
+    """
+
+    family: str
+    trunk_blocks: int
+    nextn_blocks: int
+    hidden_size: int | None
+    vocabulary_size: int | None
+    context_tokens: int | None
+    heads: int | None
+    experts: Experts | None
+    index_topk: int | None
+    full_indexer_blocks: tuple[int, ...]
+    tied: bool | None
+    cache: tuple[CacheTerm, ...] | MissingFact
