@@ -46,15 +46,15 @@ class ArraySummary:
 
 
 MetadataValue: TypeAlias = (
-    int | float | bool | str | tuple[int, ...] | tuple[float, ...] | tuple[bool, ...] | ArraySummary
+    int | float | bool | str | tuple[int, ...] | tuple[float, ...] | tuple[bool, ...] | tuple[str, ...] | ArraySummary
 )
-"""One value of a GGUF header. Arrays of at most MAXIMUM_TUPLE numbers are tuples; every array of strings, every array
-under `tokenizer.` and every longer one is an ArraySummary. An empty array is an ArraySummary of length 0 or ()."""
+"""One value of a GGUF header. Arrays of at most MAXIMUM_TUPLE scalars are tuples; longer ones, nested ones and every array
+under `tokenizer.` are an ArraySummary."""
 
 Metadata: TypeAlias = Mapping[str, MetadataValue]
 """Keys of all parts of a split GGUF set, the first part's first: `general.architecture`, `glm-dsa.block_count`, …"""
 
-ConfigValue: TypeAlias = "None | bool | int | float | str | list[ConfigValue] | dict[str, ConfigValue]"
+ConfigValue: TypeAlias = "bool | int | float | str | list[ConfigValue] | dict[str, ConfigValue] | None"
 """One JSON value of a config.json; nesting is bounded by the reader."""
 
 Config: TypeAlias = Mapping[str, ConfigValue]
