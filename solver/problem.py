@@ -1,7 +1,7 @@
 """The placement problem in integers: items in order, classes of equal devices, links and rules.
 
-Nothing here knows a model, an engine or a file. An item is one unit that moves whole: a block together with what an engine
-folds into it (the input into the first item, the head into the last).
+Nothing here knows a model, an engine or a file. An item is one unit that moves whole: a block together with what is folded
+into it (the input into the first item, the output into the last), so that searches see items and never ends.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ from functools import cached_property
 from itertools import accumulate
 
 __all__ = [
+    "Block",
     "DeviceClass",
+    "Ends",
     "Item",
     "Link",
     "LinkPair",
@@ -25,22 +27,44 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
-    """Bytes of one item. `active_bytes` are read for every token (weights and cache).
+class Block:
+    """Bytes of one block. `active_bytes` are read for every token (weights and cache).
 
     `cache_bytes_per_token` and `cache_fixed_bytes` say how `cache_bytes` grows with the context; None where unknown.
     """
 
     weight_bytes: int
     cache_bytes: int
-    other_bytes: int
     active_bytes: int
     cache_bytes_per_token: int | None
     cache_fixed_bytes: int
 
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """What the first and the last stage hold beside their blocks.
+
+    `tied_bytes` is the part of the output that is the input's own tensor: paid once when one stage holds both ends.
+    `host_bytes` stay with the first node whatever the cut.
+    """
+
+    input_bytes: int
+    output_bytes: int
+    tied_bytes: int
+    host_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One unit that moves whole, with what the ends fold into it."""
+
+    weight_bytes: int
+    cache_bytes: int
+    other_bytes: int
+
     @property
     def load_bytes(self) -> int:
-        """Return what the item takes of its device's budget."""
+        """Return what the item takes of its node's budget."""
         return self.weight_bytes + self.cache_bytes + self.other_bytes
 
 
@@ -118,19 +142,38 @@ class DeviceClass:
 
 @dataclass(frozen=True)
 class Problem:
-    """Items to be cut into runs, nodes to take them.
+    """Blocks to be cut into runs, nodes to take them.
 
-    `shared_bytes` is saved where one stage holds every item (a tied output matrix is then paid once).
-    `activation_bytes` cross a seam for every token; `context_tokens` is what the items' caches are sized for.
+    `activation_bytes` cross a seam for every token; `context_tokens` is what the blocks' caches are sized for.
     """
 
-    items: tuple[Item, ...]
+    blocks: tuple[Block, ...]
+    ends: Ends
     nodes: tuple[Node, ...]
-    shared_bytes: int
     activation_bytes: int
     context_tokens: int | None
     links: Links
     rules: Rules
+
+    @cached_property
+    def items(self) -> tuple[Item, ...]:
+        """Return the blocks as items, the input folded into the first and the output into the last."""
+        last = len(self.blocks) - 1
+        return tuple(
+            Item(
+                weight_bytes=block.weight_bytes
+                + (self.ends.input_bytes if index == 0 else 0)
+                + (self.ends.output_bytes if index == last else 0),
+                cache_bytes=block.cache_bytes,
+                other_bytes=self.ends.host_bytes if index == 0 else 0,
+            )
+            for index, block in enumerate(self.blocks)
+        )
+
+    @property
+    def shared_bytes(self) -> int:
+        """Return what is saved where one stage holds every item."""
+        return self.ends.tied_bytes
 
     @cached_property
     def prefix_bytes(self) -> tuple[int, ...]:
@@ -139,16 +182,31 @@ class Problem:
 
     @cached_property
     def classes(self) -> tuple[DeviceClass, ...]:
-        """Return the usable nodes grouped by everything that can tell them apart, in the order first listed."""
+        """Return the nodes that may take a stage, grouped by everything that can tell them apart, in the order listed."""
         named = self.rules.named
-        linked = {name for pair in self.links.pairs for name in (pair.source, pair.target)}
+        links = _link_signatures(self.links)
         groups: dict[tuple[object, ...], list[Node]] = {}
         for node in self.nodes:
-            if node.name in self.rules.exclude:
+            if node.name in self.rules.exclude or node.budget_bytes <= 0:
                 continue
-            own = node.name if node.name in named or node.name in linked else None
-            groups.setdefault((node.budget_bytes, node.bytes_per_second, node.stage_ns, own), []).append(node)
+            own = node.name if node.name in named else None
+            key = (node.budget_bytes, node.bytes_per_second, node.stage_ns, links.get(node.name), own)
+            groups.setdefault(key, []).append(node)
         return tuple(DeviceClass(tuple(members)) for members in groups.values())
+
+    @cached_property
+    def links_by_pair(self) -> dict[tuple[str, str], Link]:
+        """Return the links that differ from the default under (source, target)."""
+        return {(pair.source, pair.target): pair.link for pair in self.links.pairs}
+
+    def link(self, source: str, target: str) -> Link:
+        """Return the link that a hop from one node to another uses."""
+        return self.links_by_pair.get((source, target), self.links.default)
+
+    @property
+    def has_forbidden_links(self) -> bool:
+        """Return whether some hop is barred, so that the order of nodes matters to memory alone."""
+        return any(pair.link.forbidden for pair in self.links.pairs)
 
     @cached_property
     def nodes_by_name(self) -> dict[str, Node]:
@@ -182,3 +240,12 @@ class Placement:
     """Stages in the order a token passes them. Holds names only; bytes and times are recomputed by `solver.rules`."""
 
     stages: tuple[Stage, ...]
+
+
+def _link_signatures(links: Links) -> dict[str, frozenset[tuple[str, str, Link]]]:
+    """Return, for every node with a link of its own, the set that must be equal for two nodes to be exchangeable."""
+    signatures: dict[str, set[tuple[str, str, Link]]] = {}
+    for pair in links.pairs:
+        signatures.setdefault(pair.source, set()).add(("to", pair.target, pair.link))
+        signatures.setdefault(pair.target, set()).add(("from", pair.source, pair.link))
+    return {name: frozenset(signature) for name, signature in signatures.items()}

@@ -1,0 +1,166 @@
+"""The specification: what a placement must satisfy and what it amounts to, in plain Python.
+
+Every rule of docs/model.md has one function of its name here. The searches and the CP-SAT model say the same again, tests make
+them agree, and every number that a person sees is computed here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from solver.problem import Placement, Problem, Stage
+
+__all__ = ["StageLoad", "Violation", "largest_fill", "largest_load", "nodes_used", "stage_load", "violations"]
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A rule that a placement breaks, and the witness, in a sentence."""
+
+    rule: str
+    witness: str
+
+
+@dataclass(frozen=True, slots=True)
+class StageLoad:
+    """What one stage puts on its node, and what the node allows."""
+
+    weight_bytes: int
+    cache_bytes: int
+    other_bytes: int
+    budget_bytes: int
+
+    @property
+    def load_bytes(self) -> int:
+        """Return the bytes of all kinds together."""
+        return self.weight_bytes + self.cache_bytes + self.other_bytes
+
+
+def stage_load(problem: Problem, stage: Stage) -> StageLoad:
+    """Return the load of a stage: its items, what is shared counted once where the stage holds all of them."""
+    items = problem.items[stage.start : stage.end]
+    whole = len(items) == len(problem.items)
+    return StageLoad(
+        weight_bytes=sum(item.weight_bytes for item in items) - (problem.shared_bytes if whole else 0),
+        cache_bytes=sum(item.cache_bytes for item in items),
+        other_bytes=sum(item.other_bytes for item in items),
+        budget_bytes=problem.nodes_by_name[stage.node].budget_bytes,
+    )
+
+
+def nodes_used(_problem: Problem, placement: Placement) -> int:
+    """Return how many nodes hold a stage."""
+    return len({stage.node for stage in placement.stages})
+
+
+def largest_load(problem: Problem, placement: Placement) -> int:
+    """Return the load of the fullest stage in bytes."""
+    return max(stage_load(problem, stage).load_bytes for stage in placement.stages)
+
+
+def largest_fill(problem: Problem, placement: Placement) -> Fraction:
+    """Return the largest load/budget."""
+    loads = (stage_load(problem, stage) for stage in placement.stages)
+    return max(Fraction(load.load_bytes, load.budget_bytes) for load in loads)
+
+
+def violations(problem: Problem, placement: Placement) -> tuple[Violation, ...]:
+    """Return every rule that the placement breaks with a witness; empty if it is allowed."""
+    known = {node.name for node in problem.nodes}
+    strangers = [stage.node for stage in placement.stages if stage.node not in known]
+    if strangers:
+        return (Violation("known", f'"{strangers[0]}" is no node of the problem'),)
+    rules = (cover, once, memory, pins, first, last, order, exclude, max_nodes, min_blocks, hops)
+    return tuple(Violation(rule.__name__, witness) for rule in rules for witness in rule(problem, placement))
+
+
+def cover(problem: Problem, placement: Placement) -> Iterator[str]:
+    """Stages are nonempty and cover all items in order, each item once."""
+    reached = 0
+    for number, stage in enumerate(placement.stages):
+        if stage.start != reached or stage.end <= stage.start:
+            yield f"stage {number} is [{stage.start}, {stage.end}) where [{reached}, …) was due"
+        reached = stage.end
+    if reached != len(problem.items):
+        yield f"the stages end at {reached} of {len(problem.items)}"
+
+
+def once(_problem: Problem, placement: Placement) -> Iterator[str]:
+    """Every node takes at most one stage."""
+    seen: set[str] = set()
+    for stage in placement.stages:
+        if stage.node in seen:
+            yield f'"{stage.node}" takes two stages'
+        seen.add(stage.node)
+
+
+def memory(problem: Problem, placement: Placement) -> Iterator[str]:
+    """The load of a stage is at most its node's budget, and a node without a budget takes none."""
+    for stage in placement.stages:
+        load = stage_load(problem, stage)
+        if load.load_bytes > load.budget_bytes or load.budget_bytes <= 0:
+            yield f'"{stage.node}" would hold {load.load_bytes} bytes with a budget of {load.budget_bytes}'
+
+
+def pins(problem: Problem, placement: Placement) -> Iterator[str]:
+    """A pinned item is on its node."""
+    for item, node in problem.rules.pins:
+        for stage in placement.stages:
+            if stage.start <= item < stage.end and stage.node != node:
+                yield f'block {item} is on "{stage.node}", pinned to "{node}"'
+
+
+def first(problem: Problem, placement: Placement) -> Iterator[str]:
+    """The first stage is on the node named for it."""
+    wanted = problem.rules.first
+    if wanted is not None and placement.stages and placement.stages[0].node != wanted:
+        yield f'the first stage is on "{placement.stages[0].node}", not on "{wanted}"'
+
+
+def last(problem: Problem, placement: Placement) -> Iterator[str]:
+    """The last stage is on the node named for it."""
+    wanted = problem.rules.last
+    if wanted is not None and placement.stages and placement.stages[-1].node != wanted:
+        yield f'the last stage is on "{placement.stages[-1].node}", not on "{wanted}"'
+
+
+def order(problem: Problem, placement: Placement) -> Iterator[str]:
+    """Nodes named in an order follow each other in it, where they are used."""
+    rank = {node: number for number, node in enumerate(problem.rules.order)}
+    ranked = [stage.node for stage in placement.stages if stage.node in rank]
+    for before, after in zip(ranked, ranked[1:], strict=False):
+        if rank[before] > rank[after]:
+            yield f'"{after}" comes after "{before}" against the order asked for'
+
+
+def exclude(problem: Problem, placement: Placement) -> Iterator[str]:
+    """An excluded node takes nothing."""
+    for stage in placement.stages:
+        if stage.node in problem.rules.exclude:
+            yield f'"{stage.node}" is excluded'
+
+
+def max_nodes(problem: Problem, placement: Placement) -> Iterator[str]:
+    """No more nodes are used than allowed."""
+    limit, used = problem.rules.max_nodes, nodes_used(problem, placement)
+    if limit is not None and used > limit:
+        yield f"{used} nodes are used, {limit} allowed"
+
+
+def min_blocks(problem: Problem, placement: Placement) -> Iterator[str]:
+    """A used node holds at least so many blocks."""
+    for stage in placement.stages:
+        if stage.end - stage.start < problem.rules.min_blocks:
+            yield f'"{stage.node}" holds {stage.end - stage.start} blocks, at least {problem.rules.min_blocks} asked for'
+
+
+def hops(problem: Problem, placement: Placement) -> Iterator[str]:
+    """No two stages in a row are joined by a forbidden link."""
+    for stage, following in zip(placement.stages, placement.stages[1:], strict=False):
+        if problem.link(stage.node, following.node).forbidden:
+            yield f'the link from "{stage.node}" to "{following.node}" is forbidden'
