@@ -4,12 +4,13 @@ TensorsError
 ├── UnitError          a size, rate or time without a unit we know
 ├── SourceError        bytes that cannot be had: no such file, a server's refusal
 ├── FormatError        a file breaks its format, or uses a part of it we do not read
-└── ArchitectureError  the header lacks a fact that was asked for
+├── ArchitectureError  the header lacks a fact that was asked for
+└── CacheTypeError     a cache type that is not known
 """
 
 from __future__ import annotations
 
-__all__ = ["ArchitectureError", "FormatError", "SourceError", "TensorsError", "UnitError"]
+__all__ = ["ArchitectureError", "CacheTypeError", "FormatError", "SourceError", "TensorsError", "UnitError"]
 
 
 class TensorsError(Exception):
@@ -55,3 +56,16 @@ class ArchitectureError(TensorsError):
 
     def __str__(self) -> str:
         return f"{self.model}: {self.problem}"
+
+
+class CacheTypeError(TensorsError, ValueError):
+    """A name that is no type of cache values; `known` lists those that are, sorted."""
+
+    def __init__(self, name: str, known: tuple[str, ...]) -> None:
+        super().__init__(name, known)
+        self.name = name
+        self.known = known
+
+    def __str__(self) -> str:
+        shown = self.name if len(self.name) <= 40 and self.name.isprintable() else ascii(self.name[:40])
+        return f'"{shown}" is not a cache type; expected one of {", ".join(self.known)}.'
