@@ -1,0 +1,1 @@
+"""Places contiguous runs of a model's blocks on unlike nodes, with proofs."""

@@ -1,0 +1,270 @@
+"""Groups of flags that commands share, each parsed into typed values.
+
+None stands for "not given" wherever the value then depends on the model, the engine or the cluster file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from solver.cli.values import choice, each, exact_fraction, names, one, pin, positive_seconds, whole_number
+from solver.problem import Rules
+from solver.workload import IndexerRule, Workload
+from tensors.units import parse_size_bytes
+
+__all__ = [
+    "DEFAULT_CONTEXT_TOKENS",
+    "EngineName",
+    "EngineOptions",
+    "LimitOptions",
+    "ObjectiveOptions",
+    "PlanOutputOptions",
+    "ReserveOptions",
+    "RuleOptions",
+    "WorkloadOptions",
+    "cache_types",
+]
+
+DEFAULT_CONTEXT_TOKENS = 16384
+
+_MOST_WORKERS = 512
+_LARGEST_SEED = 2**31 - 1
+
+
+class EngineName(StrEnum):
+    """Whose rules of memory a plan follows."""
+
+    GENERIC = "generic"
+    LLAMACPP = "llamacpp"
+    VLLM = "vllm"
+    SGLANG = "sglang"
+
+    @property
+    def cache_type(self) -> str:
+        """Return the type of the cache where nobody names one."""
+        return "bf16" if self in (EngineName.VLLM, EngineName.SGLANG) else "q8_0"
+
+
+def cache_types(text: str) -> tuple[str, str]:
+    """Return the types of keys and of values: "TYPE" for both, or "K,V", in lower case.
+
+    Raises:
+        ValueError: there are not one or two names.
+    """
+    found = tuple(name.strip().lower() for name in text.split(","))
+    if "" in found or len(found) > 2:  # noqa: PLR2004 - keys and values
+        raise ValueError(f'"{text}" is no cache type; expected TYPE or K,V. Write it like q8_0 or f16,q8_0.')
+    return found[0], found[-1]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkloadOptions:
+    """What the model is asked to do: decides how large its caches are."""
+
+    context: Annotated[
+        int | None,
+        Parameter(
+            converter=whole_number(1),
+            n_tokens=1,
+            help="Tokens of context for each sequence. [default: 16384, or the trained length when that is smaller]",
+        ),
+    ] = None
+    sequences: Annotated[
+        int,
+        Parameter(converter=whole_number(1), n_tokens=1, alias="--parallel", help="Sequences kept at the same time."),
+    ] = 1
+    kv: Annotated[
+        tuple[str, str] | None,
+        Parameter(
+            converter=one(cache_types),
+            n_tokens=1,
+            help="Type of the cache, or of keys and values: TYPE or K,V. [default: q8_0; bf16 for vllm and sglang]",
+        ),
+    ] = None
+    cache_bytes_per_token: Annotated[
+        int | None,
+        Parameter(
+            converter=whole_number(0),
+            n_tokens=1,
+            help="Cache bytes for each token over the whole model, in place of the architecture's rule; 0 for none.",
+        ),
+    ] = None
+    indexer: Annotated[
+        IndexerRule | None,
+        Parameter(
+            converter=choice(IndexerRule),
+            n_tokens=1,
+            help="Blocks that keep indexer keys: conservative, optimized or none. [default: the engine's own rule]",
+        ),
+    ] = None
+    resident_nextn: Annotated[
+        bool, Parameter(help="Place the multi-token prediction blocks too, with the cache of their kind.")
+    ] = False
+
+    def workload(self, engine: EngineName, trained_tokens: int | None) -> Workload:
+        """Return the workload with every default filled in; `trained_tokens` is what the model was trained for."""
+        key_type, value_type = self.kv or (engine.cache_type, engine.cache_type)
+        longest = DEFAULT_CONTEXT_TOKENS if trained_tokens is None else min(DEFAULT_CONTEXT_TOKENS, trained_tokens)
+        return Workload(
+            context_tokens=longest if self.context is None else self.context,
+            sequences=self.sequences,
+            cache_type_k=key_type,
+            cache_type_v=value_type,
+            indexer=IndexerRule.CONSERVATIVE if self.indexer is None else self.indexer,
+            resident_nextn=self.resident_nextn,
+            cache_bytes_per_token=self.cache_bytes_per_token,
+        )
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineOptions:
+    """The engine, and what of the cluster's memory it is given."""
+
+    engine: Annotated[
+        EngineName,
+        Parameter(
+            converter=choice(EngineName),
+            n_tokens=1,
+            help="Whose rules of memory to follow: generic, llamacpp, vllm or sglang.",
+        ),
+    ] = EngineName.GENERIC
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReserveOptions:
+    """The reserve of host and unified pools, in place of the cluster file's [reserve]; a node's own reserve stays."""
+
+    reserve_fraction: Annotated[
+        Fraction | None,
+        Parameter(
+            converter=one(exact_fraction),
+            n_tokens=1,
+            accepts_keys=False,
+            help="Share of a memory that no plan may use, such as 0.20. [default: the cluster file's]",
+        ),
+    ] = None
+    reserve_floor: Annotated[
+        int | None,
+        Parameter(
+            converter=one(parse_size_bytes),
+            n_tokens=1,
+            help='The least reserve of a memory, such as "8 GiB". [default: the cluster file\'s]',
+        ),
+    ] = None
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObjectiveOptions:
+    """What to look for, and in which order."""
+
+    objective: Annotated[
+        tuple[str, ...],
+        Parameter(
+            converter=one(names),
+            n_tokens=1,
+            show_default=",".join,
+            help="Objectives, the most important first; each is settled before the next.",
+        ),
+    ] = ("nodes", "balance")
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitOptions:
+    """How long to look, and with what."""
+
+    time_limit: Annotated[
+        float, Parameter(converter=one(positive_seconds), n_tokens=1, help="Seconds for the whole search.")
+    ] = 60.0
+    deterministic_limit: Annotated[
+        float | None,
+        Parameter(
+            converter=one(positive_seconds),
+            n_tokens=1,
+            help="A limit in the solver's own units of work, the same on every machine.",
+        ),
+    ] = None
+    workers: Annotated[
+        int, Parameter(converter=whole_number(1, _MOST_WORKERS), n_tokens=1, help="Threads of the solver.")
+    ] = 8
+    seed: Annotated[
+        int, Parameter(converter=whole_number(0, _LARGEST_SEED), n_tokens=1, help="Seed of the solver's choices.")
+    ] = 0
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleOptions:
+    """What a placement must obey beside memory."""
+
+    pin: Annotated[
+        tuple[tuple[int, str], ...],
+        Parameter(
+            converter=each(pin),
+            n_tokens=1,
+            accepts_keys=False,
+            show_default=False,
+            metavar="BLOCK=NODE",
+            help="Put a block on a node; may be given again.",
+        ),
+    ] = ()
+    first: Annotated[str | None, Parameter(metavar="NODE", help="The node of the first stage.")] = None
+    last: Annotated[str | None, Parameter(metavar="NODE", help="The node of the last stage.")] = None
+    order: Annotated[
+        tuple[str, ...],
+        Parameter(
+            converter=one(names), n_tokens=1, show_default=False, metavar="A,B,…", help="Nodes that come in this order."
+        ),
+    ] = ()
+    exclude: Annotated[
+        tuple[str, ...],
+        Parameter(
+            converter=each(str.strip),
+            n_tokens=1,
+            show_default=False,
+            metavar="NODE",
+            help="Leave a node out; may be given again.",
+        ),
+    ] = ()
+    max_nodes: Annotated[
+        int | None, Parameter(converter=whole_number(1), n_tokens=1, help="Use at most this many nodes.")
+    ] = None
+    min_blocks: Annotated[
+        int | None, Parameter(converter=whole_number(1), n_tokens=1, help="Give every stage at least this many blocks.")
+    ] = None
+
+    def rules(self) -> Rules:
+        """Return the rules as the problem has them; names are checked where the nodes are known."""
+        return Rules(
+            pins=self.pin,
+            first=self.first,
+            last=self.last,
+            order=self.order,
+            exclude=self.exclude,
+            max_nodes=self.max_nodes,
+            min_blocks=1 if self.min_blocks is None else self.min_blocks,
+        )
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanOutputOptions:
+    """Where a plan is written, and what of it."""
+
+    json: Annotated[bool, Parameter(help="Write the plan as one JSON document and nothing else.")] = False
+    output: Annotated[
+        Path | None, Parameter(name=("-o", "--output"), metavar="PLAN.json", help="Also write the plan to a file.")
+    ] = None
+    report: Annotated[Path | None, Parameter(metavar="FILE.html", help="Also write a report as one HTML page.")] = None
+    no_timings: Annotated[bool, Parameter(help="Leave times out, so that equal plans are equal bytes.")] = False
+    no_paths: Annotated[bool, Parameter(help="Leave paths of this machine out.")] = False

@@ -1,0 +1,73 @@
+"""What a command writes: one document or one text on standard output, and notes on standard error."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from solver.cli.values import choice
+from solver.errors import UsageError
+from solver.report.table import Table, TableFormat, render_table
+from solver.report.terminal import Paint, escape
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["OutputOptions", "document_text", "paint", "write_document", "write_note", "write_table", "write_text"]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputOptions:
+    """How the answer of a command with tables is written; neither means text for a person."""
+
+    json: Annotated[bool, Parameter(negative="", help="Write one JSON document and nothing else.")] = False
+    format: Annotated[
+        TableFormat | None,
+        Parameter(converter=choice(TableFormat), n_tokens=1, help="Write the table as csv or markdown."),
+    ] = None
+
+    def check(self) -> None:
+        """Refuse two forms at once.
+
+        Raises:
+            UsageError: both --json and --format are given.
+        """
+        if self.json and self.format is not None:
+            raise UsageError("--json and --format: both are given; expected one form of output. Leave one out.")
+
+
+def paint() -> Paint:
+    """Return how to colour standard output: only on a terminal that nobody asked to leave plain."""
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" or not sys.stdout.isatty()
+    return Paint(enabled=not plain)
+
+
+def document_text(document: Mapping[str, object]) -> str:
+    """Return a document as JSON in ASCII, so that no terminal obeys a name and every encoding can carry it."""
+    return json.dumps(document, indent=2, ensure_ascii=True, allow_nan=False) + "\n"
+
+
+def write_document(document: Mapping[str, object]) -> None:
+    """Write one JSON document to standard output."""
+    write_text(document_text(document))
+
+
+def write_table(table: Table, table_format: TableFormat) -> None:
+    """Write one table to standard output."""
+    write_text(render_table(table, table_format))
+
+
+def write_text(text: str) -> None:
+    """Write text to standard output; names in it are escaped already."""
+    sys.stdout.write(text)
+
+
+def write_note(sentence: str) -> None:
+    """Write one line to standard error, whatever is in it."""
+    sys.stderr.write(f"{escape(sentence)}\n")

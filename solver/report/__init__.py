@@ -1,0 +1,1 @@
+"""Answers made readable: text for a terminal, tables, JSON documents. Nothing here prints."""
