@@ -1,0 +1,174 @@
+"""The values of a GGUF header: a cursor over its bytes, strings, numbers and arrays, and the key-value pairs."""
+
+from __future__ import annotations
+
+from functools import cache
+from struct import Struct, error
+from typing import TYPE_CHECKING, Final
+
+from tensors.errors import FormatError
+from tensors.header import Prefix
+from tensors.metadata import MAXIMUM_TUPLE, ArraySummary, MetadataValue
+from tensors.text import quoted
+
+if TYPE_CHECKING:
+    from tensors.sources import Source
+
+__all__ = ["ALIGNMENT_KEY", "HEADER_LIMIT_BYTES", "Cursor", "read_pairs"]
+
+ALIGNMENT_KEY: Final = "general.alignment"
+HEADER_LIMIT_BYTES: Final = 128 * 2**20
+"""No header in use comes near it: vocabularies make 6 to 20 MB."""
+
+_SCALARS = {
+    0: ("uint8", "B"),
+    1: ("int8", "b"),
+    2: ("uint16", "H"),
+    3: ("int16", "h"),
+    4: ("uint32", "I"),
+    5: ("int32", "i"),
+    6: ("float32", "f"),
+    7: ("bool", "?"),
+    10: ("uint64", "Q"),
+    11: ("int64", "q"),
+    12: ("float64", "d"),
+}
+_UINT32, _STRING, _ARRAY = 4, 8, 9
+_LONGEST_KEY = 2**16 - 1
+_LONGEST_VALUE = 2**20
+_LEAST_STRING = 8
+
+
+class Cursor:
+    """A place in the header of a source, and the byte order in which it reads on."""
+
+    def __init__(self, source: Source) -> None:
+        self.prefix = Prefix(source, HEADER_LIMIT_BYTES)
+        self.location = source.location
+        self.size = source.size
+        self.data = self.prefix.data
+        self.position = 0
+        self.order = "<"
+
+    def take(self, codes: str) -> tuple[int, ...]:
+        """Read numbers by their `struct` codes and step behind them."""
+        layout = _layout(self.order + codes)
+        start = self.position
+        self.position = stop = start + layout.size
+        if stop > len(self.data):
+            self.prefix.reach(stop)
+        return layout.unpack_from(self.data, start)
+
+    def string(self, longest: int, what: str) -> bytes:
+        """Read a string of at most `longest` bytes and step behind it."""
+        start = self.position
+        (length,) = self.take("Q")
+        if length > longest:
+            problem = f"{what} is {length:,} bytes long; expected at most {longest:,}. The file is damaged."
+            raise FormatError(self.location, start, problem)
+        start = self.position
+        self.position = stop = start + length
+        if stop > len(self.data):
+            self.prefix.reach(stop)
+        return bytes(self.data[start:stop])
+
+    def skip(self, count: int) -> None:
+        """Step over `count` bytes."""
+        self.prefix.reach(self.position + count)
+        self.position += count
+
+    def skip_strings(self, count: int) -> None:
+        """Step over `count` strings without a look at their text."""
+        length_at = _layout(self.order + "Q").unpack_from
+        position = self.position
+        while count:
+            try:
+                while count:
+                    position += length_at(self.data, position)[0] + 8
+                    count -= 1
+            except error:
+                self.prefix.reach(position + _LEAST_STRING * count)
+        self.prefix.reach(position)
+        self.position = position
+
+    def refuse(self, start: int, problem: str) -> FormatError:
+        """Return the error that names a byte of this file."""
+        return FormatError(self.location, start, problem)
+
+
+def read_pairs(cursor: Cursor, count: int) -> dict[str, MetadataValue]:
+    """Read `count` key-value pairs.
+
+    Raises:
+        FormatError: a key is empty, too long or there twice, a type is none of the format's, or the file ends.
+    """
+    pairs: dict[str, MetadataValue] = {}
+    for _ in range(count):
+        start = cursor.position
+        key = cursor.string(_LONGEST_KEY, "a key").decode("utf-8", "backslashreplace")
+        if not key:
+            raise cursor.refuse(start, "a key is empty; expected a name. The file is damaged.")
+        if key in pairs:
+            raise cursor.refuse(start, f"key {quoted(key)} is there twice; expected every key once. Convert it anew.")
+        (kind,) = cursor.take("I")
+        if key == ALIGNMENT_KEY and kind != _UINT32:
+            raise cursor.refuse(start, f"{key} has value type {kind}; expected 4 (uint32). Convert the model anew.")
+        pairs[key] = _array(cursor, key) if kind == _ARRAY else _value(cursor, key, kind)
+    return pairs
+
+
+def _value(cursor: Cursor, key: str, kind: int) -> MetadataValue:
+    if kind == _STRING:
+        start = cursor.position
+        (length,) = cursor.take("Q")
+        if length > _LONGEST_VALUE:
+            cursor.skip(length)
+            return ArraySummary("string", 1)
+        cursor.position = start
+        return cursor.string(_LONGEST_VALUE, key).decode("utf-8", "backslashreplace")
+    if kind not in _SCALARS:
+        raise cursor.refuse(cursor.position - 4, _unknown_kind(key, kind))
+    return cursor.take(_SCALARS[kind][1])[0]
+
+
+def _array(cursor: Cursor, key: str) -> MetadataValue:
+    start = cursor.position
+    kind, length = cursor.take("IQ")
+    whole = length <= MAXIMUM_TUPLE and not key.startswith("tokenizer.")
+    if kind == _STRING:
+        _bound(cursor, start, key, length, _LEAST_STRING)
+        if whole:
+            texts = (cursor.string(_LONGEST_VALUE, f"an entry of {quoted(key)}") for _ in range(length))
+            return tuple(text.decode("utf-8", "backslashreplace") for text in texts)
+        cursor.skip_strings(length)
+        return ArraySummary("string", length)
+    if kind not in _SCALARS:
+        raise cursor.refuse(start, _unknown_kind(key, kind))
+    name, code = _SCALARS[kind]
+    _bound(cursor, start, key, length, _layout(cursor.order + code).size)
+    if whole:
+        return cursor.take(f"{length}{code}")
+    cursor.skip(length * _layout(cursor.order + code).size)
+    return ArraySummary(name, length)
+
+
+def _bound(cursor: Cursor, start: int, key: str, length: int, least_bytes: int) -> None:
+    remaining = cursor.size - cursor.position
+    if length * least_bytes > remaining:
+        raise cursor.refuse(
+            start,
+            f"the array of key {quoted(key)} has {length:,} entries; expected at most {remaining // least_bytes:,} in the "
+            f"{remaining:,} bytes that are left. Fetch the file again.",
+        )
+
+
+def _unknown_kind(key: str, kind: int) -> str:
+    return (
+        f"the value of key {quoted(key)} has type {kind}; expected a scalar, a string or an array of them (0 to 12, "
+        "no arrays of arrays). The file is damaged or newer than this reader."
+    )
+
+
+@cache
+def _layout(codes: str) -> Struct:
+    return Struct(codes)

@@ -1,0 +1,153 @@
+"""Where bytes come from: ranges of a file, and the other files beside it.
+
+Parsers see the two protocols alone, so that every kind of place counts and bounds its reads in one spot.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import suppress
+from pathlib import Path
+from typing import Protocol, Self
+
+from tensors.errors import SourceError
+
+__all__ = ["FileSource", "Folder", "LocalFolder", "Source", "open_location"]
+
+
+class Source(Protocol):
+    """Bytes of one file. `size` is its length, `name` its base name, `location` what errors call it."""
+
+    @property
+    def name(self) -> str:
+        """Return the base name of the file."""
+
+    @property
+    def location(self) -> str:
+        """Return what a person would type to name the file."""
+
+    @property
+    def size(self) -> int:
+        """Return the length of the file in bytes."""
+
+    def read(self, start: int, stop: int) -> bytes:
+        """Return the bytes of [start, stop), fewer where the file ends before `stop`.
+
+        Raises:
+            SourceError: the bytes cannot be had.
+        """
+
+    def close(self) -> None:
+        """Give back what reading holds."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *exception: object) -> None: ...
+
+
+class Folder(Protocol):
+    """Files that stand beside each other."""
+
+    @property
+    def location(self) -> str:
+        """Return what a person would type to name the folder."""
+
+    def names(self) -> tuple[str, ...]:
+        """Return the base names of its files, sorted."""
+
+    def has(self, name: str) -> bool:
+        """Return whether a file of that base name is there."""
+
+    def open(self, name: str) -> Source:
+        """Open one of its files.
+
+        Raises:
+            SourceError: there is no such file, or it cannot be read.
+        """
+
+
+class FileSource:
+    """A file of this machine, read by position and counted: `reads` calls gave `bytes_read` bytes."""
+
+    def __init__(self, path: Path) -> None:
+        self.location = str(path)
+        self.name = path.name
+        self.reads = 0
+        self.bytes_read = 0
+        try:
+            self._descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0))
+        except (OSError, ValueError) as error:
+            raise SourceError(self.location, _refusal(error)) from error
+        status = os.fstat(self._descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            self.close()
+            raise SourceError(self.location, "this is no regular file; expected a model file. Name a file or a folder.")
+        self.size = status.st_size
+
+    def read(self, start: int, stop: int) -> bytes:
+        """Return the bytes of [start, stop), fewer where the file ends before `stop`."""
+        self.reads += 1
+        try:
+            data = os.pread(self._descriptor, stop - start, start)
+        except OSError as error:
+            raise SourceError(self.location, _refusal(error)) from error
+        self.bytes_read += len(data)
+        return data
+
+    def close(self) -> None:
+        """Close the file; twice does no harm."""
+        descriptor, self._descriptor = self._descriptor, -1
+        with suppress(OSError):
+            os.close(descriptor)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+class LocalFolder:
+    """A folder of this machine."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.location = str(path)
+
+    def names(self) -> tuple[str, ...]:
+        """Return the base names of its files, sorted."""
+        try:
+            with os.scandir(self.path) as entries:
+                return tuple(sorted(entry.name for entry in entries if entry.is_file()))
+        except OSError as error:
+            raise SourceError(self.location, _refusal(error)) from error
+
+    def has(self, name: str) -> bool:
+        """Return whether a file of that base name is there."""
+        return (self.path / name).is_file()
+
+    def open(self, name: str) -> FileSource:
+        """Open one of its files."""
+        return FileSource(self.path / name)
+
+
+def open_location(location: str | os.PathLike[str]) -> tuple[Folder, str | None]:
+    """Return the folder of a model and, unless the folder itself was named, the base name of the file.
+
+    Raises:
+        SourceError: there is nothing at that place.
+    """
+    path = Path(location)
+    if path.is_dir():
+        return LocalFolder(path), None
+    if not path.exists():
+        raise SourceError(str(path), "there is no such file or folder; expected a model. Check the path.")
+    return LocalFolder(path.parent), path.name
+
+
+def _refusal(error: OSError | ValueError) -> str:
+    if isinstance(error, FileNotFoundError):
+        return "there is no such file; expected a model file. Check the path."
+    reason = getattr(error, "strerror", None) or str(error)
+    return f"cannot be read ({reason}); expected a file that you may read. Check its permissions and the disk."
