@@ -1,21 +1,22 @@
-"""The specification: what a placement must satisfy and what it amounts to, in plain Python.
+"""The specification: what a placement must satisfy, in plain Python.
 
-Every rule of docs/model.md has one function of its name here. The searches and the CP-SAT model say the same again, tests make
-them agree, and every number that a person sees is computed here.
+Every rule of docs/model.md has one function of its name here. The searches and the CP-SAT model say the same again, and tests
+make them agree.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING
+
+from solver.measures import nodes_used, stage_load
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from solver.problem import Placement, Problem, Stage
+    from solver.problem import Placement, Problem
 
-__all__ = ["StageLoad", "Violation", "largest_fill", "largest_load", "nodes_used", "stage_load", "violations"]
+__all__ = ["Violation", "violations"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,49 +25,6 @@ class Violation:
 
     rule: str
     witness: str
-
-
-@dataclass(frozen=True, slots=True)
-class StageLoad:
-    """What one stage puts on its node, and what the node allows."""
-
-    weight_bytes: int
-    cache_bytes: int
-    other_bytes: int
-    budget_bytes: int
-
-    @property
-    def load_bytes(self) -> int:
-        """Return the bytes of all kinds together."""
-        return self.weight_bytes + self.cache_bytes + self.other_bytes
-
-
-def stage_load(problem: Problem, stage: Stage) -> StageLoad:
-    """Return the load of a stage: its items, what is shared counted once where the stage holds all of them."""
-    items = problem.items[stage.start : stage.end]
-    whole = len(items) == len(problem.items)
-    return StageLoad(
-        weight_bytes=sum(item.weight_bytes for item in items) - (problem.shared_bytes if whole else 0),
-        cache_bytes=sum(item.cache_bytes for item in items),
-        other_bytes=sum(item.other_bytes for item in items),
-        budget_bytes=problem.nodes_by_name[stage.node].budget_bytes,
-    )
-
-
-def nodes_used(_problem: Problem, placement: Placement) -> int:
-    """Return how many nodes hold a stage."""
-    return len({stage.node for stage in placement.stages})
-
-
-def largest_load(problem: Problem, placement: Placement) -> int:
-    """Return the load of the fullest stage in bytes."""
-    return max(stage_load(problem, stage).load_bytes for stage in placement.stages)
-
-
-def largest_fill(problem: Problem, placement: Placement) -> Fraction:
-    """Return the largest load/budget."""
-    loads = (stage_load(problem, stage) for stage in placement.stages)
-    return max(Fraction(load.load_bytes, load.budget_bytes) for load in loads)
 
 
 def violations(problem: Problem, placement: Placement) -> tuple[Violation, ...]:

@@ -1,0 +1,263 @@
+r"""The CP-SAT model of a placement: stages in order, cut points, and one class of nodes a stage.
+
+Sets      k in K (stages, in the order a token passes them; those at the end may be unused),
+          c in C (classes of equal nodes), i in I (items, in order).
+Given     P[j] bytes of the first j items, j = 0 … |I|;  cap[c] the largest load of a node of class c in bytes;
+          count[c] nodes of class c;  S bytes saved where one stage holds every item;  m items a stage at least.
+Decide    cut[k] in 0 … |I|, where stage k starts;  bytes[k] = P[cut[k]];
+          use[k,c] = 1 if stage k is on a node of class c;  used[k] = sum_c use[k,c].
+
+    (ends)      cut[0] = 0 and cut[|K|] = |I|
+    (prefix)    bytes[k] = P[cut[k]]                                               for k in K
+    (one)       used[k] <= 1, used[k] >= used[k+1]                                 for k in K
+    (nonempty)  cut[k+1] - cut[k] >= m if used[k], = 0 if not                      for k in K
+    (once)      sum_k use[k,c] <= count[c]                                         for c in C
+    (memory)    bytes[k+1] - bytes[k] - (S if stage k is alone) <= sum_c cap[c] use[k,c]   for k in K
+    (pins)      the stage of class c contains item i                               for pinned (i, c)
+    (first)     use[0,c] = 1                                                       for c named first
+    (last)      the last used stage is of class c                                  for c named last
+    (order)     use[k,b] + sum_{k' > k} use[k',a] <= 1                             for a before b in the order asked for
+    (hops)      use[k,a] + use[k+1,b] <= 1                                         for forbidden links a → b
+
+A node that a rule names is a class of its own. Only integers of bytes enter, divided by what divides every item; ratios have
+become caps before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import gcd
+from typing import TYPE_CHECKING
+
+from ortools.sat.python import cp_model
+
+from solver.objectives import cap_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from solver.objectives import Limits
+    from solver.problem import Placement, Problem
+
+__all__ = ["Sizes", "Variables", "build", "hint", "sizes_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """The numbers of the model. `prefix`, `caps` and `shared` are in units of `unit_bytes`.
+
+    `classes` are the indices into `Problem.classes` that can hold something, in the order listed.
+    """
+
+    unit_bytes: int
+    prefix: tuple[int, ...]
+    caps: tuple[int, ...]
+    shared: int
+    counts: tuple[int, ...]
+    classes: tuple[int, ...]
+    stages: int
+
+    @property
+    def items(self) -> int:
+        """Return how many items there are."""
+        return len(self.prefix) - 1
+
+
+@dataclass(frozen=True, eq=False)
+class Variables:
+    """cut and bytes have one entry more than there are stages; use is by stage and position in `Sizes.classes`."""
+
+    cut: tuple[cp_model.IntVar, ...]
+    bytes: tuple[cp_model.IntVar, ...]
+    use: tuple[tuple[cp_model.IntVar, ...], ...]
+    used: tuple[cp_model.IntVar, ...]
+
+
+def sizes_of(problem: Problem, limits: Limits) -> Sizes:
+    """Return the numbers of the model for a problem within limits."""
+    unit = gcd(problem.shared_bytes, *(item.load_bytes for item in problem.items)) or 1
+    total = problem.prefix_bytes[-1]
+    caps = [min(cap_bytes(limits, group.budget_bytes), total) for group in problem.classes]
+    classes = tuple(index for index, cap in enumerate(caps) if cap >= 0)
+    most = problem.stages_at_most if limits.max_nodes is None else min(problem.stages_at_most, limits.max_nodes)
+    return Sizes(
+        unit_bytes=unit,
+        prefix=tuple(amount // unit for amount in problem.prefix_bytes),
+        caps=tuple(caps[index] // unit for index in classes),
+        shared=problem.shared_bytes // unit,
+        counts=tuple(problem.classes[index].count for index in classes),
+        classes=classes,
+        stages=max(min(most, sum(problem.classes[index].count for index in classes)), 0),
+    )
+
+
+def build(problem: Problem, sizes: Sizes) -> tuple[cp_model.CpModel, Variables]:
+    """Return the model with every rule and no objective. There must be at least one stage."""
+    model = cp_model.CpModel()
+    v = declare(model, sizes)
+    ends(model, v, sizes)
+    prefix(model, v, sizes)
+    one(model, v)
+    nonempty(model, v, sizes, problem.rules.min_blocks)
+    once(model, v, sizes)
+    memory(model, v, sizes)
+    pins(model, v, problem, sizes)
+    first(model, v, problem, sizes)
+    last(model, v, problem, sizes)
+    order(model, v, problem, sizes)
+    hops(model, v, problem, sizes)
+    return model, v
+
+
+def declare(model: cp_model.CpModel, sizes: Sizes) -> Variables:
+    """Declare cut, bytes, use and used."""
+    boundaries, stages, classes = range(sizes.stages + 1), range(sizes.stages), range(len(sizes.classes))
+    return Variables(
+        cut=tuple(model.new_int_var(0, sizes.items, f"cut[{k}]") for k in boundaries),
+        bytes=tuple(model.new_int_var(0, sizes.prefix[-1], f"bytes[{k}]") for k in boundaries),
+        use=tuple(tuple(model.new_bool_var(f"use[{k},{c}]") for c in classes) for k in stages),
+        used=tuple(model.new_bool_var(f"used[{k}]") for k in stages),
+    )
+
+
+def ends(model: cp_model.CpModel, v: Variables, sizes: Sizes) -> None:
+    """The first stage starts at item 0, the last ends behind the last item."""
+    model.add(v.cut[0] == 0)
+    model.add(v.cut[-1] == sizes.items)
+
+
+def prefix(model: cp_model.CpModel, v: Variables, sizes: Sizes) -> None:
+    """bytes[k] is the load of the items before cut[k]; one table a boundary."""
+    table = list(enumerate(sizes.prefix))
+    for cut, amount in zip(v.cut, v.bytes, strict=True):
+        model.add_allowed_assignments([cut, amount], table)
+
+
+def one(model: cp_model.CpModel, v: Variables) -> None:
+    """A used stage has one class, and used stages come before unused ones."""
+    for k, used in enumerate(v.used):
+        model.add_exactly_one([*v.use[k], used.negated()])
+        if k + 1 < len(v.used):
+            model.add_implication(v.used[k + 1], used)
+    model.add(v.used[0] == 1)
+
+
+def nonempty(model: cp_model.CpModel, v: Variables, sizes: Sizes, least: int) -> None:
+    """A used stage holds at least so many items, an unused one none."""
+    for k, used in enumerate(v.used):
+        model.add(v.cut[k + 1] - v.cut[k] >= least * used)
+        model.add(v.cut[k + 1] - v.cut[k] <= sizes.items * used)
+
+
+def once(model: cp_model.CpModel, v: Variables, sizes: Sizes) -> None:
+    """No more stages of a class than it has nodes."""
+    for c, count in enumerate(sizes.counts):
+        if count < sizes.stages:
+            model.add(sum(v.use[k][c] for k in range(sizes.stages)) <= count)
+
+
+def memory(model: cp_model.CpModel, v: Variables, sizes: Sizes) -> None:
+    """A stage's load is within the cap of its class."""
+    for k in range(sizes.stages):
+        saved = sizes.shared if k == 0 and sizes.stages == 1 else 0
+        if k == 0 and sizes.stages > 1 and sizes.shared:
+            alone = v.used[1].negated()
+            model.add(load(v, k) - sizes.shared * alone <= capacity(v, sizes, k))
+        else:
+            model.add(load(v, k) - saved <= capacity(v, sizes, k))
+
+
+def pins(model: cp_model.CpModel, v: Variables, problem: Problem, sizes: Sizes) -> None:
+    """The stage on a pinned item's node contains the item."""
+    for item, node in problem.rules.pins:
+        c = _position(problem, sizes, node)
+        if c is None:
+            model.add_bool_or([])
+            continue
+        model.add_exactly_one(v.use[k][c] for k in range(sizes.stages))
+        for k in range(sizes.stages):
+            model.add(v.cut[k] <= item).only_enforce_if(v.use[k][c])
+            model.add(v.cut[k + 1] > item).only_enforce_if(v.use[k][c])
+
+
+def first(model: cp_model.CpModel, v: Variables, problem: Problem, sizes: Sizes) -> None:
+    """The first stage is on the node named for it."""
+    if problem.rules.first is not None:
+        c = _position(problem, sizes, problem.rules.first)
+        model.add_bool_or([] if c is None else [v.use[0][c]])
+
+
+def last(model: cp_model.CpModel, v: Variables, problem: Problem, sizes: Sizes) -> None:
+    """The last used stage is on the node named for it."""
+    if problem.rules.last is None:
+        return
+    c = _position(problem, sizes, problem.rules.last)
+    if c is None:
+        model.add_bool_or([])
+        return
+    model.add_exactly_one(v.use[k][c] for k in range(sizes.stages))
+    for k in range(sizes.stages - 1):
+        model.add_implication(v.use[k][c], v.used[k + 1].negated())
+
+
+def order(model: cp_model.CpModel, v: Variables, problem: Problem, sizes: Sizes) -> None:
+    """Of two nodes named in an order, the later never has a stage before the earlier's."""
+    named = [c for node in problem.rules.order if (c := _position(problem, sizes, node)) is not None]
+    for number, a in enumerate(named):
+        for b in named[number + 1 :]:
+            for k in range(sizes.stages - 1):
+                model.add_at_most_one([v.use[k][b], *(v.use[later][a] for later in range(k + 1, sizes.stages))])
+
+
+def hops(model: cp_model.CpModel, v: Variables, problem: Problem, sizes: Sizes) -> None:
+    """No two stages in a row are joined by a forbidden link."""
+    for a, b in _forbidden(problem, sizes):
+        for k in range(sizes.stages - 1):
+            model.add_implication(v.use[k][a], v.use[k + 1][b].negated())
+
+
+def load(v: Variables, k: int) -> cp_model.LinearExpr:
+    """Return the plain load of stage k, nothing shared."""
+    return v.bytes[k + 1] - v.bytes[k]
+
+
+def capacity(v: Variables, sizes: Sizes, k: int) -> cp_model.LinearExpr:
+    """Return the cap of stage k: that of its class, 0 where it is unused."""
+    return cp_model.LinearExpr.weighted_sum(list(v.use[k]), list(sizes.caps))
+
+
+def hint(model: cp_model.CpModel, v: Variables, problem: Problem, sizes: Sizes, start: Placement) -> None:
+    """Hint every variable from a placement that the rules allow and that has no more stages than the model."""
+    model.clear_hints()
+    class_of = {
+        member.name: position
+        for position, index in enumerate(sizes.classes)
+        for member in problem.classes[index].members
+    }
+    for k in range(sizes.stages + 1):
+        cut = 0 if k == 0 else start.stages[min(k, len(start.stages)) - 1].end
+        model.add_hint(v.cut[k], cut)
+        model.add_hint(v.bytes[k], sizes.prefix[cut])
+    for k in range(sizes.stages):
+        chosen = class_of.get(start.stages[k].node) if k < len(start.stages) else None
+        model.add_hint(v.used[k], int(k < len(start.stages)))
+        for c, literal in enumerate(v.use[k]):
+            model.add_hint(literal, int(c == chosen))
+
+
+def _position(problem: Problem, sizes: Sizes, node: str) -> int | None:
+    for position, index in enumerate(sizes.classes):
+        if any(member.name == node for member in problem.classes[index].members):
+            return position
+    return None
+
+
+def _forbidden(problem: Problem, sizes: Sizes) -> Iterator[tuple[int, int]]:
+    if not problem.has_forbidden_links:
+        return
+    for a, source in enumerate(sizes.classes):
+        for b, target in enumerate(sizes.classes):
+            if a != b and problem.link(
+                problem.classes[source].members[0].name, problem.classes[target].members[0].name
+            ).forbidden:
+                yield a, b

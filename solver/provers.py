@@ -1,0 +1,197 @@
+"""Provers: each takes one level of a question and returns an interval of its best value, perhaps with a placement.
+
+They run cheapest first (closed form, exact search, CP-SAT); intervals are intersected, and a level is proved when its value
+equals its bound.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Protocol
+
+from solver.bounds import BOUNDS
+from solver.exact.canonical import canonical_placement, placement_of
+from solver.exact.prefix import PrefixSearch, applies, find, prefix_search
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from solver.effort import Clock
+    from solver.objectives import Limits, Objective, Value
+    from solver.problem import Placement, Problem
+
+__all__ = ["ClosedForm", "ConstraintSolver", "ExactSearch", "Interval", "Prover", "Question", "provers_for"]
+
+# Bisection goes on until the interval is this narrow; then the placement's own value is the next strict limit.
+_NARROW = Fraction(1, 256)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One level: the least value of an objective within the limits that earlier levels fixed.
+
+    `lower` and `best` are what is known so far; `best` is a placement within the limits.
+    """
+
+    problem: Problem
+    objective: Objective
+    limits: Limits
+    lower: Value | None
+    best: Placement | None
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """What a prover found out: a lower bound, a placement, and whether it showed that there is no placement at all."""
+
+    lower: Value | None
+    placement: Placement | None
+    impossible: bool
+    interrupted: bool
+
+
+class Prover(Protocol):
+    """One way of closing a level."""
+
+    name: str
+
+    def prove(self, question: Question, clock: Clock, report: Callable[[Value | None, Value | None], None]) -> Interval:
+        """Return what this prover can say about the question in the time left."""
+
+    def canonical(self, problem: Problem, limits: Limits, clock: Clock, start: Placement) -> Placement | None:
+        """Return the canonical placement within limits that fix every level, or None if this prover cannot tell."""
+
+
+class ClosedForm:
+    """Bounds by arithmetic; finds no placements."""
+
+    name = "closed form"
+
+    def prove(self, question: Question, clock: Clock, report: Callable[[Value | None, Value | None], None]) -> Interval:  # noqa: ARG002 - the protocol's
+        """Return the arithmetic bound."""
+        lower = BOUNDS[question.objective.name](question.problem, question.limits)
+        return Interval(lower=lower, placement=None, impossible=lower is None, interrupted=False)
+
+    def canonical(self, problem: Problem, limits: Limits, clock: Clock, start: Placement) -> Placement | None:  # noqa: ARG002 - the protocol's
+        """Return None: arithmetic places nothing."""
+        return None
+
+
+class ExactSearch:
+    """The longest-prefix search of `solver.exact`, for a problem to which it applies."""
+
+    name = "exact search"
+
+    def __init__(self, problem: Problem) -> None:
+        self._search: PrefixSearch = prefix_search(problem)
+
+    def prove(self, question: Question, clock: Clock, report: Callable[[Value | None, Value | None], None]) -> Interval:
+        """Return the exact value with a placement, or that there is none."""
+
+        def attempt(limits: Limits) -> Interval:
+            chain = find(self._search, question.problem, limits)
+            placement = None if chain is None else placement_of(self._search, question.problem, chain)
+            return Interval(lower=None, placement=placement, impossible=chain is None, interrupted=False)
+
+        return descend(question, attempt, clock, report, fewest_first=True)
+
+    def canonical(self, problem: Problem, limits: Limits, clock: Clock, start: Placement) -> Placement | None:  # noqa: ARG002 - the protocol's
+        """Return the canonical placement."""
+        return canonical_placement(self._search, problem, limits)
+
+
+class ConstraintSolver:
+    """The CP-SAT model of `solver.model`."""
+
+    name = "cp-sat"
+
+    def prove(self, question: Question, clock: Clock, report: Callable[[Value | None, Value | None], None]) -> Interval:
+        """Return what CP-SAT proves in the time left."""
+        from solver.model import run  # noqa: PLC0415 - OR-Tools takes a third of a second to import
+
+        if question.objective.name in ("nodes", "load"):
+            minimise = run.least_nodes if question.objective.name == "nodes" else run.least_load
+            answer = minimise(question.problem, question.limits, clock, question.best, report)
+            impossible = answer.settled and answer.placement is None
+            return Interval(answer.lower, answer.placement, impossible=impossible, interrupted=answer.interrupted)
+
+        def attempt(limits: Limits) -> Interval:
+            answer = run.find(question.problem, limits, clock, None)
+            impossible = answer.settled and answer.placement is None
+            return Interval(None, answer.placement, impossible=impossible, interrupted=answer.interrupted)
+
+        return descend(question, attempt, clock, report, fewest_first=False)
+
+    def canonical(self, problem: Problem, limits: Limits, clock: Clock, start: Placement) -> Placement | None:
+        """Return the canonical placement, or None if the time was too short to be sure of it."""
+        from solver.model import run  # noqa: PLC0415 - as above
+
+        fewest = run.least_nodes(problem, limits, clock, start, lambda _value, _bound: None)
+        if fewest.placement is None or not fewest.settled:
+            return None
+        answer = run.canonical_placement(problem, limits, clock, fewest.placement)
+        return answer.placement if answer.settled else None
+
+
+def provers_for(problem: Problem, *, exact: bool = True) -> tuple[Prover, ...]:
+    """Return the provers of a problem, cheapest first; `exact=False` leaves the exact search out."""
+    if exact and applies(problem):
+        return (ClosedForm(), ExactSearch(problem), ConstraintSolver())
+    return (ClosedForm(), ConstraintSolver())
+
+
+def descend(
+    question: Question,
+    attempt: Callable[[Limits], Interval],
+    clock: Clock,
+    report: Callable[[Value | None, Value | None], None],
+    *,
+    fewest_first: bool,
+) -> Interval:
+    """Close the interval of a level by asking for placements within ever tighter limits.
+
+    Bisection between bound and best value while the gap is wide, then strict descent: the best placement's own value is the
+    next limit to stay below, until no placement is left. `fewest_first` says that an attempt's answer uses the fewest nodes.
+    """
+    problem, objective, limits, lower, best = (
+        question.problem,
+        question.objective,
+        question.limits,
+        question.lower,
+        question.best,
+    )
+    if best is None or (fewest_first and objective.name == "nodes"):
+        answer = attempt(limits)
+        if answer.placement is None:
+            return answer
+        best = answer.placement
+        if fewest_first and objective.name == "nodes":
+            return Interval(objective.measure(problem, best), best, impossible=False, interrupted=False)
+    upper = objective.measure(problem, best)
+    while lower is None or lower < upper:
+        report(upper, lower)
+        if clock.spent:
+            return Interval(lower, best, impossible=False, interrupted=False)
+        middle = _middle(lower, upper)
+        tried = objective.below(limits, upper) if middle is None else objective.at_most(limits, middle)
+        answer = attempt(tried)
+        if answer.placement is not None:
+            best = answer.placement
+            upper = objective.measure(problem, best)
+        elif answer.impossible:
+            lower = upper if middle is None else middle
+        else:
+            return Interval(lower, best, impossible=False, interrupted=answer.interrupted)
+    return Interval(lower, best, impossible=False, interrupted=False)
+
+
+def _middle(lower: Value | None, upper: Value) -> Value | None:
+    """Return a value between the two to try next, or None where it is time for strict descent."""
+    if lower is None or upper - lower <= upper * _NARROW:
+        return None
+    if isinstance(lower, int) and isinstance(upper, int):
+        return (lower + upper) // 2
+    scale = 2**40
+    middle = Fraction((Fraction(lower + upper) / 2 * scale).__floor__(), scale)
+    return middle if lower < middle < upper else None

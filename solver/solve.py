@@ -1,0 +1,197 @@
+"""Lexicographic search: prove one objective, fix its value as a limit, go on to the next, and return the canonical answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from solver.effort import Clock, Effort, Progress, silent
+from solver.errors import AuditError
+from solver.objectives import NO_LIMITS, Limits, Objective, Value
+from solver.provers import Prover, Question, provers_for
+from solver.rules import violations
+
+if TYPE_CHECKING:
+    from solver.problem import Placement, Problem
+
+__all__ = ["Bound", "Level", "Outcome", "Solution", "solve"]
+
+
+class Outcome(StrEnum):
+    """How a question ended."""
+
+    OPTIMAL = "optimal"
+    FEASIBLE = "feasible"
+    INFEASIBLE = "infeasible"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A bound and the prover that it comes from."""
+
+    name: str
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """One objective with its value, its best bound and all bounds. `proof` is the cheapest prover that suffices, or "none".
+
+    `bound` is None where an earlier level is open or nothing is known.
+    """
+
+    objective: Objective
+    value: Value
+    bound: Value | None
+    bounds: tuple[Bound, ...]
+    proof: str
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """The outcome with its placement (None unless optimal or feasible) and levels."""
+
+    outcome: Outcome
+    placement: Placement | None
+    levels: tuple[Level, ...]
+    interrupted: bool
+    deterministic_time: float
+    wall_ms: int
+
+
+@dataclass(slots=True)
+class _State:
+    """What is known while the levels are worked through."""
+
+    limits: Limits
+    best: Placement | None
+    open: bool
+    impossible: bool
+    interrupted: bool
+
+
+def solve(
+    problem: Problem,
+    objectives: tuple[Objective, ...],
+    effort: Effort,
+    progress: Progress = silent,
+    provers: tuple[Prover, ...] | None = None,
+) -> Solution:
+    """Return the best placement for the objectives in order of importance, each with its bound.
+
+    An interrupt (Ctrl-C) ends the search; the best placement so far is kept.
+
+    Raises:
+        AuditError: a prover returned a placement that the rules reject, or values that contradict each other.
+    """
+    clock = Clock(effort)
+    chosen = provers_for(problem) if provers is None else provers
+    state = _State(limits=NO_LIMITS, best=None, open=False, impossible=False, interrupted=False)
+    found: list[tuple[Objective, list[Bound]]] = []
+    for objective in objectives:
+        bounds: list[Bound] = []
+        if not state.open:
+            bounds = _level(problem, objective, chosen, state, clock, progress)
+        if state.best is None:
+            outcome = Outcome.INFEASIBLE if state.impossible else Outcome.UNKNOWN
+            return Solution(outcome, None, (), state.interrupted, clock.deterministic_time, clock.wall_ms)
+        found.append((objective, bounds))
+    placement = state.best if state.open else _canonical(problem, chosen, state, clock)
+    levels = tuple(_level_of(problem, objective, placement, bounds) for objective, bounds in found)
+    _audit(problem, placement, levels, proved=not state.open)
+    return Solution(
+        outcome=Outcome.FEASIBLE if state.open else Outcome.OPTIMAL,
+        placement=placement,
+        levels=levels,
+        interrupted=state.interrupted,
+        deterministic_time=clock.deterministic_time,
+        wall_ms=clock.wall_ms,
+    )
+
+
+def _level(
+    problem: Problem,
+    objective: Objective,
+    provers: tuple[Prover, ...],
+    state: _State,
+    clock: Clock,
+    progress: Progress,
+) -> list[Bound]:
+    """Ask the provers about one level in turn until its interval is closed, and fix its value."""
+    bounds: list[Bound] = []
+    lower: Value | None = None
+
+    def report(best: Value | None, bound: Value | None) -> None:
+        progress(objective.name, best, bound)
+
+    try:
+        for prover in provers:
+            question = Question(problem, objective, state.limits, lower, state.best)
+            interval = prover.prove(question, clock, report)
+            state.interrupted |= interval.interrupted
+            if interval.impossible:
+                if state.best is not None:
+                    raise AuditError(f"{prover.name} calls impossible what a placement already shows possible")
+                state.impossible = True
+                return bounds
+            if interval.lower is not None:
+                bounds.append(Bound(prover.name, interval.lower))
+                lower = interval.lower if lower is None else max(lower, interval.lower)
+            if interval.placement is not None:
+                state.best = _better(problem, objective, state.best, interval.placement)
+            if _closed(problem, objective, state, lower) or clock.spent or state.interrupted:
+                break
+    except KeyboardInterrupt:
+        state.interrupted = True
+    if state.best is not None and _closed(problem, objective, state, lower):
+        state.limits = objective.at_most(state.limits, objective.measure(problem, state.best))
+    else:
+        state.open = True
+    return bounds
+
+
+def _closed(problem: Problem, objective: Objective, state: _State, lower: Value | None) -> bool:
+    return state.best is not None and lower is not None and objective.measure(problem, state.best) <= lower
+
+
+def _better(problem: Problem, objective: Objective, best: Placement | None, other: Placement) -> Placement:
+    if violations(problem, other):
+        raise AuditError(f"a placement breaks the rules: {violations(problem, other)[0].witness}")
+    if best is None or objective.measure(problem, other) < objective.measure(problem, best):
+        return other
+    return best
+
+
+def _canonical(problem: Problem, provers: tuple[Prover, ...], state: _State, clock: Clock) -> Placement:
+    best = state.best
+    if best is None:
+        raise AuditError("a question counts as proved without a placement")
+    try:
+        for prover in provers:
+            placement = prover.canonical(problem, state.limits, clock, best)
+            if placement is not None:
+                return placement
+    except KeyboardInterrupt:
+        state.interrupted = True
+    return best
+
+
+def _level_of(problem: Problem, objective: Objective, placement: Placement, bounds: list[Bound]) -> Level:
+    value = objective.measure(problem, placement)
+    bound = max((bound.value for bound in bounds), default=None)
+    proof = next((entry.name for entry in bounds if entry.value == value), "none")
+    return Level(objective=objective, value=value, bound=bound, bounds=tuple(bounds), proof=proof)
+
+
+def _audit(problem: Problem, placement: Placement, levels: tuple[Level, ...], *, proved: bool) -> None:
+    """Refuse an answer that the rules reject, that a bound contradicts, or that is called proved and is not."""
+    broken = violations(problem, placement)
+    if broken:
+        raise AuditError(f"the answer breaks the rule on {broken[0].rule}: {broken[0].witness}")
+    for level in levels:
+        if level.bound is not None and level.value < level.bound:
+            raise AuditError(f"{level.objective.name} is {level.value}, below its own bound {level.bound}")
+        if proved and level.value != level.bound:
+            raise AuditError(f"{level.objective.name} is {level.value}, called proved with a bound of {level.bound}")
