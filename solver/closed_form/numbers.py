@@ -111,7 +111,7 @@ def _exact(value: object, where: str, expected: str) -> Fraction:
 
 def _shown(value: object) -> str:
     # Python refuses to write very long integers out.
-    if isinstance(value, (int, Fraction)) and max(value.numerator, value.denominator).bit_length() > _SHOWN_BITS:
+    if isinstance(value, (int, Fraction)) and max(abs(value.numerator), value.denominator).bit_length() > _SHOWN_BITS:
         return "a number of many digits"
     if isinstance(value, (int, float, Decimal, Fraction)):
         return str(value)[:_SHOWN_CHARACTERS]

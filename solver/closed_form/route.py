@@ -150,7 +150,7 @@ def fewest_largest(budgets_bytes: Sequence[int], required: int | Fraction) -> in
 
 def _check_nodes(nodes: Sequence[Memory]) -> None:
     if len(nodes) < LEAST_ROUTE_NODES:
-        raise InputError("route", f"{len(nodes)} nodes; expected {LEAST_ROUTE_NODES} or more. Add a node.")
+        raise InputError("route", f"its nodes number {len(nodes)}; expected {LEAST_ROUTE_NODES} or more. Add a node.")
     seen: set[str] = set()
     for node in nodes:
         name = node.name.strip()
