@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from fractions import Fraction
+from dataclasses import dataclass, replace
+from fractions import Fraction  # noqa: TC003 - the document of a cluster is read by these annotations
 from math import ceil
 
 __all__ = ["Cluster", "ClusterLink", "ClusterNode", "GpuGroup", "Reserve"]
@@ -23,7 +23,7 @@ class Reserve:
 
 @dataclass(frozen=True, slots=True)
 class GpuGroup:
-    """Equal discrete cards of one node."""
+    """Equal discrete cards of one node. `memory_bytes` is 0 in a unified node, whose memory they share."""
 
     label: str
     memory_bytes: int
@@ -60,7 +60,7 @@ class ClusterNode:
 
     @property
     def budget_bytes(self) -> int:
-        """Return what a plan may use of the host or unified pool; not above a ceiling, and below 0 if the reserve is."""
+        """Return what a plan may use of the host or unified pool: not above a ceiling; below 0 where the reserve is more."""
         budget = self.memory_bytes - self.reserve_bytes
         return budget if self.ceiling_bytes is None else min(budget, self.ceiling_bytes)
 
@@ -84,3 +84,19 @@ class Cluster:
     latency_ns: int
     bytes_per_second: int | None
     links: tuple[ClusterLink, ...]
+
+    def with_host_reserve(self, fraction: Fraction | None, floor_bytes: int | None) -> Cluster:
+        """Return the cluster with these parts of the reserve of every host and unified memory; None keeps a part."""
+        return replace(
+            self,
+            nodes=tuple(
+                replace(
+                    node,
+                    reserve=Reserve(
+                        fraction=node.reserve.fraction if fraction is None else fraction,
+                        floor_bytes=node.reserve.floor_bytes if floor_bytes is None else floor_bytes,
+                    ),
+                )
+                for node in self.nodes
+            ),
+        )

@@ -53,5 +53,5 @@ def application() -> App:
         suppress_keyboard_interrupt=False,
     )
     for position, command in enumerate(COMMANDS):
-        app.command(command.function, name=command.name, help=command.summary, sort_key=position)
+        app.command(command.function, name=command.name, help=command.summary, sort_key=position, help_epilogue="")
     return app

@@ -73,18 +73,26 @@ class WorkloadOptions:
         Parameter(
             converter=whole_number(1),
             n_tokens=1,
+            metavar="TOKENS",
             help="Tokens of context for each sequence. [default: 16384, or the trained length when that is smaller]",
         ),
     ] = None
     sequences: Annotated[
         int,
-        Parameter(converter=whole_number(1), n_tokens=1, alias="--parallel", help="Sequences kept at the same time."),
+        Parameter(
+            converter=whole_number(1),
+            n_tokens=1,
+            alias="--parallel",
+            metavar="N",
+            help="Sequences kept at the same time.",
+        ),
     ] = 1
     kv: Annotated[
         tuple[str, str] | None,
         Parameter(
             converter=one(cache_types),
             n_tokens=1,
+            metavar="TYPE",
             help="Type of the cache, or of keys and values: TYPE or K,V. [default: q8_0; bf16 for vllm and sglang]",
         ),
     ] = None
@@ -93,6 +101,7 @@ class WorkloadOptions:
         Parameter(
             converter=whole_number(0),
             n_tokens=1,
+            metavar="BYTES",
             help="Cache bytes for each token over the whole model, in place of the architecture's rule; 0 for none.",
         ),
     ] = None
@@ -101,11 +110,15 @@ class WorkloadOptions:
         Parameter(
             converter=choice(IndexerRule),
             n_tokens=1,
-            help="Blocks that keep indexer keys: conservative, optimized or none. [default: the engine's own rule]",
+            metavar="RULE",
+            help="Which blocks keep indexer keys. [default: the engine's own rule]",
         ),
     ] = None
     resident_nextn: Annotated[
-        bool, Parameter(help="Place the multi-token prediction blocks too, with the cache of their kind.")
+        bool,
+        Parameter(
+            show_default=False, help="Place the multi-token prediction blocks too, with the cache of their kind."
+        ),
     ] = False
 
     def workload(self, engine: EngineName, trained_tokens: int | None) -> Workload:
@@ -133,7 +146,8 @@ class EngineOptions:
         Parameter(
             converter=choice(EngineName),
             n_tokens=1,
-            help="Whose rules of memory to follow: generic, llamacpp, vllm or sglang.",
+            metavar="ENGINE",
+            help="Whose rules of memory to follow.",
         ),
     ] = EngineName.GENERIC
 
@@ -149,6 +163,7 @@ class ReserveOptions:
             converter=one(exact_fraction),
             n_tokens=1,
             accepts_keys=False,
+            metavar="SHARE",
             help="Share of a memory that no plan may use, such as 0.20. [default: the cluster file's]",
         ),
     ] = None
@@ -157,6 +172,7 @@ class ReserveOptions:
         Parameter(
             converter=one(parse_size_bytes),
             n_tokens=1,
+            metavar="SIZE",
             help='The least reserve of a memory, such as "8 GiB". [default: the cluster file\'s]',
         ),
     ] = None
@@ -173,6 +189,7 @@ class ObjectiveOptions:
             converter=one(names),
             n_tokens=1,
             show_default=",".join,
+            metavar="A,B,…",
             help="Objectives, the most important first; each is settled before the next.",
         ),
     ] = ("nodes", "balance")
@@ -184,21 +201,26 @@ class LimitOptions:
     """How long to look, and with what."""
 
     time_limit: Annotated[
-        float, Parameter(converter=one(positive_seconds), n_tokens=1, help="Seconds for the whole search.")
+        float,
+        Parameter(converter=one(positive_seconds), n_tokens=1, metavar="SECONDS", help="Seconds for the whole search."),
     ] = 60.0
     deterministic_limit: Annotated[
         float | None,
         Parameter(
             converter=one(positive_seconds),
             n_tokens=1,
+            metavar="UNITS",
             help="A limit in the solver's own units of work, the same on every machine.",
         ),
     ] = None
     workers: Annotated[
-        int, Parameter(converter=whole_number(1, _MOST_WORKERS), n_tokens=1, help="Threads of the solver.")
+        int, Parameter(converter=whole_number(1, _MOST_WORKERS), n_tokens=1, metavar="N", help="Threads of the solver.")
     ] = 8
     seed: Annotated[
-        int, Parameter(converter=whole_number(0, _LARGEST_SEED), n_tokens=1, help="Seed of the solver's choices.")
+        int,
+        Parameter(
+            converter=whole_number(0, _LARGEST_SEED), n_tokens=1, metavar="N", help="Seed of the solver's choices."
+        ),
     ] = 0
 
 
@@ -237,10 +259,13 @@ class RuleOptions:
         ),
     ] = ()
     max_nodes: Annotated[
-        int | None, Parameter(converter=whole_number(1), n_tokens=1, help="Use at most this many nodes.")
+        int | None, Parameter(converter=whole_number(1), n_tokens=1, metavar="N", help="Use at most this many nodes.")
     ] = None
     min_blocks: Annotated[
-        int | None, Parameter(converter=whole_number(1), n_tokens=1, help="Give every stage at least this many blocks.")
+        int | None,
+        Parameter(
+            converter=whole_number(1), n_tokens=1, metavar="N", help="Give every stage at least this many blocks."
+        ),
     ] = None
 
     def rules(self) -> Rules:
@@ -261,10 +286,14 @@ class RuleOptions:
 class PlanOutputOptions:
     """Where a plan is written, and what of it."""
 
-    json: Annotated[bool, Parameter(help="Write the plan as one JSON document and nothing else.")] = False
+    json: Annotated[
+        bool, Parameter(show_default=False, help="Write the plan as one JSON document and nothing else.")
+    ] = False
     output: Annotated[
         Path | None, Parameter(name=("-o", "--output"), metavar="PLAN.json", help="Also write the plan to a file.")
     ] = None
     report: Annotated[Path | None, Parameter(metavar="FILE.html", help="Also write a report as one HTML page.")] = None
-    no_timings: Annotated[bool, Parameter(help="Leave times out, so that equal plans are equal bytes.")] = False
-    no_paths: Annotated[bool, Parameter(help="Leave paths of this machine out.")] = False
+    no_timings: Annotated[
+        bool, Parameter(show_default=False, help="Leave times out, so that equal plans are equal bytes.")
+    ] = False
+    no_paths: Annotated[bool, Parameter(show_default=False, help="Leave paths of this machine out.")] = False

@@ -26,10 +26,10 @@ __all__ = ["OutputOptions", "document_text", "paint", "write_document", "write_n
 class OutputOptions:
     """How the answer of a command with tables is written; neither means text for a person."""
 
-    json: Annotated[bool, Parameter(negative="", help="Write one JSON document and nothing else.")] = False
+    json: Annotated[bool, Parameter(show_default=False, help="Write one JSON document and nothing else.")] = False
     format: Annotated[
         TableFormat | None,
-        Parameter(converter=choice(TableFormat), n_tokens=1, help="Write the table as csv or markdown."),
+        Parameter(converter=choice(TableFormat), n_tokens=1, metavar="FORMAT", help="Write the table alone."),
     ] = None
 
     def check(self) -> None:

@@ -15,7 +15,7 @@ from cyclopts import (
 )
 
 from solver.cli.application import COMMANDS
-from solver.cli.values import quoted, suggestion
+from solver.wording import quoted, suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -53,14 +53,15 @@ def _unknown_command(error: UnknownCommandError) -> str:
     known = [command.name for command in COMMANDS]
     if word.startswith("-"):
         return f'layerfit: there is no option {quoted(word)} here; expected a command before it. See "layerfit --help".'
-    return f"layerfit: there is no command {quoted(word)}; expected one of {', '.join(known)}.{suggestion(word, known)}"
+    hint = suggestion(word, known)
+    return f"layerfit: there is no command {quoted(word)}; expected one of {', '.join(known)}. {hint}".rstrip()
 
 
 def _unknown_option(error: UnknownOptionError, help_hint: str) -> str:
     word = (error.token.keyword or error.token.value).partition("=")[0]
     known = _long_names(name for argument in error.argument_collection for name in argument.names)
-    hint = suggestion(word, known) or f" {help_hint}"
-    return f": there is no option {quoted(word)}; expected one that this command knows.{hint}"
+    hint = suggestion(word, known) or help_hint
+    return f": there is no option {quoted(word)}; expected one that this command knows. {hint}"
 
 
 def _long_names(names: Iterable[str]) -> list[str]:

@@ -6,9 +6,10 @@ to do*; the command line puts the flag's name in front.
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
+
+from solver.wording import either, quoted, suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -23,7 +24,6 @@ Value = TypeVar("Value")
 # No count of tokens, nodes or bytes a token is near this.
 LARGEST_COUNT = 2**40
 _LONGEST_NUMBER = 20
-_LONGEST_SHOWN = 40
 
 
 def one(parse: Callable[[str], Value]) -> Callable[[object, Sequence[Token]], Value]:
@@ -51,7 +51,7 @@ def choice(options: type[StrEnum]) -> Callable[[object, Sequence[Token]], StrEnu
     def parse(text: str) -> StrEnum:
         if text.lower() in known:
             return options(text.lower())
-        raise ValueError(f"{quoted(text)} is unknown; expected {_either(known)}.{suggestion(text, known)}")
+        raise ValueError(f"{quoted(text)} is unknown; expected {either(known)}. {suggestion(text, known)}".rstrip())
 
     return one(parse)
 
@@ -122,21 +122,6 @@ def pin(text: str) -> tuple[int, str]:
     if not (equals and block.isascii() and block.isdigit() and len(block) <= _LONGEST_NUMBER and node.strip()):
         raise ValueError(f"{quoted(text)} is no pin; expected BLOCK=NODE. Write it like 3=desk; blocks count from 0.")
     return int(block), node.strip()
-
-
-def quoted(text: str) -> str:
-    """Return text in quotes, cut where it is long."""
-    return f'"{text if len(text) <= _LONGEST_SHOWN else text[:_LONGEST_SHOWN] + "…"}"'
-
-
-def suggestion(text: str, known: Sequence[str]) -> str:
-    """Return " Did you mean …?" for a word that is nearly a known one, else nothing."""
-    close = get_close_matches(text.lower(), known, n=1, cutoff=0.6)
-    return f" Did you mean {close[0]}?" if close else ""
-
-
-def _either(known: Sequence[str]) -> str:
-    return known[0] if len(known) == 1 else f"{', '.join(known[:-1])} or {known[-1]}"
 
 
 def _decimal(text: str) -> Fraction | None:

@@ -1,0 +1,34 @@
+"""Pieces of error sentences, which say where, what is there, what was expected and what to do."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["either", "quoted", "shortened", "suggestion"]
+
+_LONGEST_SHOWN = 40
+
+
+def shortened(text: str) -> str:
+    """Return text, cut where it is too long for a sentence."""
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
+
+
+def quoted(text: str) -> str:
+    """Return text in quotes, cut where it is too long for a sentence."""
+    return f'"{shortened(text)}"'
+
+
+def either(known: Sequence[str]) -> str:
+    """Return words as "a, b or c"."""
+    return known[0] if len(known) == 1 else f"{', '.join(known[:-1])} or {known[-1]}"
+
+
+def suggestion(word: str, known: Sequence[str]) -> str:
+    """Return "Did you mean …?" for a word that is nearly a known one, else nothing."""
+    close = get_close_matches(word.lower()[:_LONGEST_SHOWN], known, n=1, cutoff=0.6)
+    return f"Did you mean {close[0]}?" if close else ""
