@@ -180,10 +180,15 @@ def descend(
             best = answer.placement
             upper = objective.measure(problem, best)
         elif answer.impossible:
-            lower = upper if middle is None else middle
+            lower = upper if middle is None else _beyond(middle)
         else:
             return Interval(lower, best, impossible=False, interrupted=answer.interrupted)
     return Interval(lower, best, impossible=False, interrupted=False)
+
+
+def _beyond(value: Value) -> Value:
+    """Return the least value that is left when the given one cannot be reached: the next integer, or (a bound of) itself."""
+    return value + 1 if isinstance(value, int) else value
 
 
 def _middle(lower: Value | None, upper: Value) -> Value | None:
