@@ -28,7 +28,15 @@ class InputError(SolverError, ValueError):
 
 
 class UsageError(SolverError):
-    """A request that contradicts itself or lacks a part."""
+    """A request that contradicts itself or lacks a part. `example` may be a file's text to show below the message."""
+
+    def __init__(self, problem: str, example: str | None = None) -> None:
+        super().__init__(problem, example)
+        self.problem = problem
+        self.example = example
+
+    def __str__(self) -> str:
+        return self.problem
 
 
 class AuditError(SolverError):

@@ -20,12 +20,13 @@ from tensors.units import parse_size_bytes
 
 __all__ = [
     "DEFAULT_CONTEXT_TOKENS",
+    "ClusterOptions",
     "EngineName",
     "EngineOptions",
     "LimitOptions",
     "ObjectiveOptions",
     "PlanOutputOptions",
-    "ReserveOptions",
+    "ProblemOptions",
     "RuleOptions",
     "WorkloadOptions",
     "cache_types",
@@ -139,7 +140,7 @@ class WorkloadOptions:
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineOptions:
-    """The engine, and what of the cluster's memory it is given."""
+    """The engine that will run the model."""
 
     engine: Annotated[
         EngineName,
@@ -154,9 +155,12 @@ class EngineOptions:
 
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReserveOptions:
-    """The reserve of host and unified pools, in place of the cluster file's [reserve]; a node's own reserve stays."""
+class ClusterOptions:
+    """The nodes, and what of their memory stays free."""
 
+    cluster: Annotated[
+        Path | None, Parameter(metavar="FILE", help="Cluster file: the nodes with their memories and links.")
+    ] = None
     reserve_fraction: Annotated[
         Fraction | None,
         Parameter(
@@ -164,7 +168,8 @@ class ReserveOptions:
             n_tokens=1,
             accepts_keys=False,
             metavar="SHARE",
-            help="Share of a memory that no plan may use, such as 0.20. [default: the cluster file's]",
+            help="Share of every host and unified memory that no plan may use, such as 0.20. "
+            "[default: the cluster file's, there 0.20]",
         ),
     ] = None
     reserve_floor: Annotated[
@@ -173,8 +178,21 @@ class ReserveOptions:
             converter=one(parse_size_bytes),
             n_tokens=1,
             metavar="SIZE",
-            help='The least reserve of a memory, such as "8 GiB". [default: the cluster file\'s]',
+            help='The least reserve of every host and unified memory. [default: the cluster file\'s, there "8 GiB"]',
         ),
+    ] = None
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProblemOptions:
+    """An abstract problem in place of a model and a cluster, and the way to get one."""
+
+    problem: Annotated[
+        Path | None, Parameter(metavar="FILE", help="Place this abstract problem, in place of a model on a cluster.")
+    ] = None
+    write_problem: Annotated[
+        Path | None, Parameter(metavar="FILE", help="Write the problem that is solved as an abstract problem.")
     ] = None
 
 

@@ -13,7 +13,7 @@ from cyclopts import CycloptsError
 from solver.cli.application import application
 from solver.cli.output import write_note
 from solver.cli.usage import usage_sentence
-from solver.errors import AuditError, SolverError
+from solver.errors import AuditError, SolverError, UsageError
 from tensors.errors import TensorsError
 
 if TYPE_CHECKING:
@@ -54,6 +54,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             traceback.print_exception(error)
         code, sentence = _judge(error)
         write_note(sentence)
+        if isinstance(error, UsageError) and error.example is not None:
+            sys.stderr.write(f"\n{error.example}")
     return code
 
 
