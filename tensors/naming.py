@@ -1,0 +1,100 @@
+"""From the name of a tensor to its stack of blocks, its number there, and its role.
+
+A name is read by itself here; where the stack stands in the chain is known only when all names and the architecture are.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import IntEnum
+from functools import cache
+from typing import NamedTuple
+
+from tensors.inventory import Part, Role
+from tensors.metadata import MAXIMUM_BLOCKS
+from tensors.roles import gguf_block_role, gguf_outside, module_block_role, module_outside
+
+__all__ = ["ReadName", "Stack", "read_name"]
+
+
+class Stack(IntEnum):
+    """Which run of numbered blocks a name belongs to. An encoder is the trunk of a model that has no other blocks."""
+
+    NONE = 0
+    TRUNK = 1
+    NEXTN = 2
+    ENCODER = 3
+
+
+class ReadName(NamedTuple):
+    """What a name says by itself: its stack and number there (0 for none), its part outside of stacks, its role.
+
+    `known` is False where the words are new to us.
+    """
+
+    stack: Stack
+    number: int
+    part: Part
+    role: Role
+    known: bool
+
+
+_GGUF = re.compile(r"blk\.(\d{1,9})\.(.+)", re.DOTALL)
+_GGUF_WORDS = re.compile(r"(token_embd|output|output_norm|rope_\w+|position_embd|token_types|cls|v|a|mm|enc|dec)\.")
+_BLOCKS = re.compile(
+    r"((?:[^.]+\.)*?)(?:(?:layers|layer|h|blocks|block)\.(\d{1,9})|(mtp\w*)\.(\d{1,9}))\.(.+)",
+    re.DOTALL,
+)
+_MTP = re.compile(r"(?:^|\.)(?:mtp|nextn)")
+_MTP_NUMBER = re.compile(r"(?:^|\.)mtp\w*(?:\.\w+)??\.(\d{1,9})(?:\.|$)")
+_EXPERT = re.compile(r"(?<=experts\.)\d+(?=\.)")
+
+
+def read_name(name: str) -> ReadName:
+    """Say what a name tells by itself; every name gets an answer.
+
+    >>> read_name("blk.3.ffn_up_exps.weight")
+    ReadName(stack=<Stack.TRUNK: 1>, number=3, part=<Part.TRUNK: 'trunk'>, role=<Role.ROUTED_EXPERT: 'routed_expert'>, known=True)
+    """
+    match = _GGUF.fullmatch(name)
+    if match is not None:
+        return _numbered(Stack.TRUNK, match[1], *gguf_block_role(match[2]))
+    match = _BLOCKS.fullmatch(name)
+    if match is None:
+        return _outside(name)
+    prefix, number, mtp, mtp_number, rest = match.groups()
+    stack, side = _stack(prefix + (mtp or ""))
+    if side is not None:
+        return ReadName(Stack.NONE, 0, Part.OTHER, side, known=True)
+    if "experts." in rest:
+        rest = _EXPERT.sub("0", rest, count=1)
+    return _numbered(stack, number or mtp_number, *module_block_role(rest))
+
+
+def _numbered(stack: Stack, digits: str, role: Role, known: bool) -> ReadName:
+    number = int(digits)
+    if number >= MAXIMUM_BLOCKS:
+        return ReadName(Stack.NONE, 0, Part.OTHER, Role.OTHER, known=False)
+    return ReadName(stack, number, Part.TRUNK, role, known)
+
+
+def _outside(name: str) -> ReadName:
+    if _MTP.search(name):
+        match = _MTP_NUMBER.search(name)
+        return _numbered(Stack.NEXTN, match[1] if match else "0", Role.NEXTN, known=True)
+    read = gguf_outside if _GGUF_WORDS.match(name) else module_outside
+    part, role, known = read(name)
+    return ReadName(Stack.NONE, 0, part, role, known)
+
+
+@cache
+def _stack(prefix: str) -> tuple[Stack, Role | None]:
+    """Return the stack of a prefix, or the role of a tower that is no part of the chain."""
+    _part, role, _known = module_outside(prefix)
+    if role in {Role.VISION, Role.AUDIO}:
+        return Stack.NONE, role
+    if _MTP.search(prefix):
+        return Stack.NEXTN, None
+    if "enc" in prefix:
+        return Stack.ENCODER, None
+    return Stack.TRUNK, None
