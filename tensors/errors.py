@@ -10,6 +10,8 @@ TensorsError
 
 from __future__ import annotations
 
+from tensors.text import quoted
+
 __all__ = ["ArchitectureError", "CacheTypeError", "FormatError", "SourceError", "TensorsError", "UnitError"]
 
 
@@ -67,5 +69,4 @@ class CacheTypeError(TensorsError, ValueError):
         self.known = known
 
     def __str__(self) -> str:
-        shown = self.name if len(self.name) <= 40 and self.name.isprintable() else ascii(self.name[:40])
-        return f'"{shown}" is not a cache type; expected one of {", ".join(self.known)}.'
+        return f"{quoted(self.name)} is not a cache type; expected one of {', '.join(self.known)}."

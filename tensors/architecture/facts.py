@@ -1,4 +1,4 @@
-"""What a model is built of, as far as placing it needs to know: read from GGUF keys or config.json."""
+"""What a model is built of, as far as placing it needs to know."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class Architecture:
     """Facts of a model. None stands for "no header says so", never for zero.
 
     `cache` lists the terms of every block's cache, trunk and nextn, or says which fact is missing to size it.
-    `index_topk` is how many keys a sparse indexer keeps for a query; `full_indexer_blocks` the trunk blocks that compute
-    their own indices.
+    `index_topk` is how many keys a sparse indexer keeps for a query; `full_indexer_blocks` the trunk blocks that
+    compute their own indices.
     """
 
     family: str
