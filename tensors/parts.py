@@ -6,7 +6,6 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from tensors.errors import SourceError
-from tensors.text import quoted
 
 if TYPE_CHECKING:
     from tensors.sources import Folder
@@ -25,12 +24,12 @@ class PartName(NamedTuple):
 
     stem: str
     number: int
-    count: int
+    total: int
     suffix: str
 
     def sibling(self, number: int) -> str:
         """Return the name of another part of the set."""
-        return f"{self.stem}-{number:05}-of-{self.count:05}{self.suffix}"
+        return f"{self.stem}-{number:05}-of-{self.total:05}{self.suffix}"
 
 
 def part_name(name: str) -> PartName | None:
@@ -38,8 +37,8 @@ def part_name(name: str) -> PartName | None:
     match = _PART.fullmatch(name)
     if match is None:
         return None
-    number, count = int(match[2]), int(match[3])
-    return PartName(match[1], number, count, match[4]) if 1 <= number <= count <= MOST_PARTS else None
+    number, total = int(match[2]), int(match[3])
+    return PartName(match[1], number, total, match[4]) if 1 <= number <= total <= MOST_PARTS else None
 
 
 def set_of(folder: Folder, name: str) -> tuple[str, ...]:
@@ -51,13 +50,13 @@ def set_of(folder: Folder, name: str) -> tuple[str, ...]:
     part = part_name(name)
     if part is None:
         return (name,)
-    names = tuple(part.sibling(number) for number in range(1, part.count + 1))
+    names = tuple(part.sibling(number) for number in range(1, part.total + 1))
     missing = [sibling for sibling in names if not folder.has(sibling)]
     if missing:
         shown = ", ".join(missing[:_LISTED]) + (f" and {len(missing) - _LISTED} more" if len(missing) > _LISTED else "")
         raise SourceError(
             folder.location,
-            f"{shown} {'is' if len(missing) == 1 else 'are'} missing; expected all {part.count} parts of {name} in one "
+            f"{shown} {'is' if len(missing) == 1 else 'are'} missing; expected all {part.total} parts of {name} in one "
             "folder. Fetch the rest.",
         )
     return names
