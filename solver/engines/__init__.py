@@ -1,0 +1,1 @@
+"""Engines: each turns an inventory, a cluster and a workload into a problem in integers."""

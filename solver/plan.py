@@ -1,0 +1,127 @@
+"""A plan: a placement with its inputs, outcome, proof and audit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from solver.effort import Effort, Progress, silent
+from solver.objectives import Objective, objectives_named
+from solver.projection import check_of, pools_of, seams_of, stages_of, transfers_of
+from solver.reasons import reasons_why_infeasible
+from solver.solve import Outcome, Solution, solve
+
+if TYPE_CHECKING:
+    from solver.cluster import Cluster, ClusterNode
+    from solver.closed_form import PlanCheck
+    from solver.problem import Placement, Problem
+    from solver.projection import PlanStage, PoolLoad, Seam, Transfer
+    from solver.workload import Workload
+    from tensors.inventory import Inventory
+
+__all__ = ["ASSUMED_IMBALANCE", "DEFAULT_EFFORT", "Plan", "Setting", "plan", "project"]
+
+DEFAULT_EFFORT = Effort(time_limit_seconds=60.0, deterministic_limit=None, workers=8, seed=0)
+
+# What people assume the fullest node to carry over an even share.
+ASSUMED_IMBALANCE = Fraction(11, 10)
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What stands behind a problem that was built from a model: the model, the machines, the request, the engine and its notes."""
+
+    inventory: Inventory
+    cluster: Cluster
+    workload: Workload
+    engine: str
+    notes: tuple[str, ...]
+
+    @property
+    def nodes(self) -> dict[str, ClusterNode]:
+        """Return the machines under their names."""
+        return {node.name: node for node in self.cluster.nodes}
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Everything that is known about one question. Stages, pools, seams and transfers are empty unless there is a placement.
+
+    `check` is None where there is none or where nothing is loaded; `setting` is None for an abstract problem.
+    """
+
+    problem: Problem
+    setting: Setting | None
+    solution: Solution
+    stages: tuple[PlanStage, ...]
+    pools: tuple[PoolLoad, ...]
+    check: PlanCheck | None
+    seams: tuple[Seam, ...]
+    transfers: tuple[Transfer, ...]
+    reasons: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def outcome(self) -> Outcome:
+        """Return how the question ended."""
+        return self.solution.outcome
+
+
+def plan(
+    problem: Problem,
+    objectives: tuple[Objective, ...] | str = "nodes,balance",
+    limits: Effort = DEFAULT_EFFORT,
+    *,
+    setting: Setting | None = None,
+    progress: Progress = silent,
+) -> Plan:
+    """Place a problem: the best placement for the objectives in order of importance, proved as far as the limits allow.
+
+    Raises:
+        InputError: an objective is unknown.
+        AuditError: an answer of a solver breaks the rules.
+    """
+    wanted = objectives_named(objectives) if isinstance(objectives, str) else objectives
+    solution = solve(problem, wanted, limits, progress)
+    reasons: tuple[str, ...] = ()
+    if solution.outcome is Outcome.INFEASIBLE:
+        reasons = reasons_why_infeasible(problem, limits)
+    return _plan_of(problem, setting, solution, reasons)
+
+
+def _plan_of(problem: Problem, setting: Setting | None, solution: Solution, reasons: tuple[str, ...]) -> Plan:
+    if solution.placement is None:
+        notes = () if setting is None else setting.notes
+        return Plan(problem, setting, solution, (), (), None, (), (), reasons, notes)
+    return project(problem, setting, solution, solution.placement)
+
+
+def project(problem: Problem, setting: Setting | None, solution: Solution, placement: Placement) -> Plan:
+    """Return the plan of a placement, every figure recomputed."""
+    nodes = None if setting is None else setting.nodes
+    stages = stages_of(problem, placement, nodes)
+    check = check_of(problem, stages, ASSUMED_IMBALANCE)
+    return Plan(
+        problem=problem,
+        setting=setting,
+        solution=solution,
+        stages=stages,
+        pools=pools_of(problem, stages, nodes),
+        check=check,
+        seams=seams_of(problem, stages, None if setting is None else setting.inventory.architecture),
+        transfers=transfers_of(problem, stages),
+        reasons=(),
+        notes=(() if setting is None else setting.notes) + _more_than_minimum(problem, check),
+    )
+
+
+def _more_than_minimum(problem: Problem, check: PlanCheck | None) -> tuple[str, ...]:
+    """Return a sentence that says why more nodes are used than arithmetic asks for, where that is so."""
+    if check is None or check.minimum_nodes is None or check.nodes_used <= check.minimum_nodes:
+        return ()
+    largest = max(range(len(problem.items)), key=lambda index: problem.items[index].load_bytes)
+    return (
+        f"Arithmetic asks for {check.minimum_nodes} nodes and the plan uses {check.nodes_used}: blocks do not divide, "
+        f"the largest (block {largest}) takes {problem.items[largest].load_bytes} bytes.",
+    )
