@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from tensors.architecture import config_families as families
@@ -22,6 +23,7 @@ __all__ = ["from_config"]
 
 _UNNAMED = "unknown"
 _CONTEXT = ("max_position_embeddings", "n_positions", "n_ctx", "seq_length", "max_sequence_length", "max_seq_len")
+_WINDOW = ("sliding_window", "attention_chunk_size", "sliding_window_size")
 _ROUTED = ("n_routed_experts", "num_local_experts", "num_experts", "moe_num_experts")
 _USED = ("num_experts_per_tok", "num_experts_per_token", "experts_per_token", "top_k_experts", "moe_top_k")
 
@@ -133,19 +135,24 @@ def _grouped(rule: families.Family, model: TextConfig, block: int, kind: BlockKi
     """Return K and V of one block; some families have heads and widths of their own for blocks with a window."""
     width = model.head_width(rule.head_width)
     value_width = model.whole("v_head_dim") or width
-    if kind is BlockKind.WINDOW:
+    if kind is BlockKind.WINDOW and not _covers_context(model):
         key_width = model.whole("swa_head_dim") or width
         return window(
             block,
             model.whole("swa_num_key_value_heads") or model.kv_heads(),
             key_width,
             model.whole("swa_v_head_dim", "swa_head_dim") or value_width,
-            model.need("sliding_window", "attention_chunk_size", "sliding_window_size"),
+            model.need(*_WINDOW),
         )
     global_width = model.whole("global_head_dim")
     if heads is None and model.values.get("attention_k_eq_v") is True:
         heads = model.whole("num_global_key_value_heads")
     return full(block, heads or model.kv_heads(), global_width or width, global_width or value_width)
+
+
+def _covers_context(model: TextConfig) -> bool:
+    """Return whether the window is no shorter than the longest context, and so none."""
+    return model.need(*_WINDOW) >= (model.whole(*_CONTEXT) or sys.maxsize)
 
 
 def _own_indices(family: str | None, model: TextConfig) -> tuple[int, ...]:

@@ -157,16 +157,16 @@ def by_attention_period(config: TextConfig) -> Kinds:
 
 
 def by_pattern(config: TextConfig) -> Kinds:
-    """`hybrid_override_pattern` has a letter for each block, `mtp_hybrid_override_pattern` one for each nextn block."""
-    pattern = config.text("hybrid_override_pattern")
-    if pattern is None or len(pattern) < config.trunk_blocks:
+    """Letters of `hybrid_override_pattern` or names in `layers_block_type` say what each block does.
+
+    Nextn blocks repeat `mtp_hybrid_override_pattern` or `mtp_layers_block_type`.
+    """
+    trunk = _letters(config, "hybrid_override_pattern") or _names(config, "layers_block_type")
+    if trunk is None or len(trunk) < config.trunk_blocks:
         return by_layer_types(config)
-    nextn = config.text("mtp_hybrid_override_pattern") or "*"
+    nextn = _letters(config, "mtp_hybrid_override_pattern") or _names(config, "mtp_layers_block_type")
     count = config.blocks - config.trunk_blocks
-    letters = pattern[: config.trunk_blocks] + (nextn * count)[:count]
-    if not set(letters) <= _PATTERN_LETTERS.keys():
-        raise MissingKey("hybrid_override_pattern")
-    return tuple(_PATTERN_LETTERS[letter] for letter in letters)
+    return trunk[: config.trunk_blocks] + ((nextn or (BlockKind.FULL,)) * count)[:count]
 
 
 def by_linear_lists(config: TextConfig) -> Kinds:
@@ -229,7 +229,19 @@ def all_both(config: TextConfig) -> Kinds:
 
 
 def _layer_types(config: TextConfig) -> Kinds | None:
-    names = config.texts("layer_types")
-    if names is None or not set(names) <= _LAYER_TYPES.keys():
+    kinds = _names(config, "layer_types")
+    return None if kinds is None or len(kinds) < config.trunk_blocks else kinds[: config.blocks]
+
+
+def _names(config: TextConfig, key: str) -> Kinds | None:
+    names = config.values.get(key)
+    if not isinstance(names, list) or not all(isinstance(name, str) and name in _LAYER_TYPES for name in names):
         return None
-    return tuple(_LAYER_TYPES[name] for name in names)
+    return tuple(_LAYER_TYPES[name] for name in names if isinstance(name, str)) or None
+
+
+def _letters(config: TextConfig, key: str) -> Kinds | None:
+    letters = config.text(key)
+    if letters is None or not set(letters) <= _PATTERN_LETTERS.keys():
+        return None
+    return tuple(_PATTERN_LETTERS[letter] for letter in letters)

@@ -37,16 +37,15 @@ class Family:
     has_indexer: bool = False
 
 
-_FULL = Family(blocks.all_full)
+_FULL_ATTENTION = (
+    "apertus arcee baichuan bailing_moe bloom chatglm codeshell cohere dbrx deepseek dots1 ernie4_5 ernie4_5_moe exaone "
+    "falcon glm gpt2 gpt_bigcode gpt_neox gptj granite granitemoe granitemoeshared hunyuan_v1_dense hunyuan_v1_moe "
+    "internlm2 internlm3 llama minicpm minimax_m2 mpt nemotron olmo olmo2 olmoe opt persimmon phi qwen seed_oss smollm3 "
+    "stablelm xverse"
+)
 
 _FAMILIES_BY_RULE = (
-    (
-        _FULL,
-        "apertus arcee baichuan bailing_moe bloom chatglm codeshell cohere dbrx deepseek dots1 ernie4_5 ernie4_5_moe "
-        "exaone falcon glm gpt2 gpt_bigcode gpt_neox gptj granite granitemoe granitemoeshared hunyuan_v1_dense "
-        "hunyuan_v1_moe internlm2 internlm3 llama minicpm minimax_m2 mpt nemotron olmo olmo2 olmoe opt persimmon phi "
-        "qwen seed_oss smollm3 stablelm xverse",
-    ),
+    (Family(blocks.all_full), _FULL_ATTENTION),
     (Family(blocks.all_full, head_width=256), "gemma"),
     (Family(blocks.all_full, head_width=128), "glm4 glm4_moe glm4v glm4v_moe"),
     (Family(blocks.by_block_configs), "nemotron-nas"),

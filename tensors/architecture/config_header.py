@@ -21,6 +21,8 @@ _NESTS = ("text_config", "llm_config", "language_config", "thinker_config")
 _DEEPEST_NEST = 3
 
 _BLOCKS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers")
+_BLOCK_LISTS = ("layer_types", "layers_block_type", "hybrid_override_pattern")
+_NEXTN_LISTS = ("mtp_layers_block_type", "mtp_hybrid_override_pattern")
 _HEADS = ("num_attention_heads", "n_head", "n_heads", "num_heads")
 _KV_HEADS = ("num_key_value_heads", "num_kv_heads", "n_head_kv", "kv_n_heads")
 _HIDDEN = ("hidden_size", "n_embd", "d_model", "dim")
@@ -125,8 +127,8 @@ def language_model(config: Config, tensors: Shapes, model_type: str) -> TextConf
     """Return the language model of a config, with its blocks counted: by keys, else by the names of tensors."""
     values = _innermost(config)
     model, apart = block_numbers(tensors, MAXIMUM_BLOCKS)
-    trunk = first(values, *_BLOCKS)
-    if trunk is None or trunk > MAXIMUM_BLOCKS:
+    trunk = first(values, *_BLOCKS) or max((_length(values.get(name)) for name in _BLOCK_LISTS), default=0)
+    if not 0 < trunk <= MAXIMUM_BLOCKS:
         trunk = model
     nextn = _nextn_blocks(values)
     if tensors:
@@ -149,5 +151,8 @@ def _nextn_blocks(values: Config) -> int:
     blocks = first(values, "num_nextn_predict_layers", "mtp_num_hidden_layers")
     if blocks is None and values.get("use_mtp") is True:
         blocks = (whole(values.get("num_mtp_modules")) or 0) * (whole(values.get("mtp_transformer_layers")) or 1)
-    pattern = text(values.get("mtp_hybrid_override_pattern"))
-    return (blocks or 0) * (len(pattern) if pattern is not None else 1)
+    return (blocks or 0) * max((_length(values.get(name)) for name in _NEXTN_LISTS), default=0) or blocks or 0
+
+
+def _length(value: ConfigValue) -> int:
+    return len(value) if isinstance(value, list | str) else 0

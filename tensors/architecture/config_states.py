@@ -1,6 +1,6 @@
 """What sizes the recurrent state of a block by the keys of a config.json: heads and F32 values of one sequence.
 
-Engines may keep the convolution's part in a narrower type; counted here is what llama.cpp and the models' own code keep.
+Engines may keep the convolution's part in a narrower type; counted here is what the models' own code keeps.
 """
 
 from __future__ import annotations
