@@ -60,7 +60,7 @@ class ClusterNode:
 
     @property
     def budget_bytes(self) -> int:
-        """Return what a plan may use of the host or unified pool: not above a ceiling, and below 0 if the reserve asks."""
+        """Return what a plan may use of the host or unified pool: not above a ceiling, and below 0 if need be."""
         budget = self.memory_bytes - self.reserve_bytes
         return budget if self.ceiling_bytes is None else min(budget, self.ceiling_bytes)
 

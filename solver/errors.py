@@ -16,7 +16,7 @@ class SolverError(Exception):
 
 
 class InputError(SolverError, ValueError):
-    """A value of a file or argument is not what it should be: *where: what is there; what was expected. What to do.*"""
+    """A value that cannot be meant; the message says where, what is there, what was expected and what to do."""
 
     def __init__(self, where: str, problem: str) -> None:
         super().__init__(where, problem)
