@@ -100,9 +100,10 @@ def plan_all_tiers(
     plans: dict[str, TopologyPlan] = {}
     for usable_bytes in tiers_bytes:
         name = tier_name(whole(usable_bytes, "tier in bytes", least=1))
+        label = f"tier of {name} GiB" if usable_bytes % GIB == 0 else f"tier of {name}"
         if name in plans:
-            raise InputError(f"tier {name}", "it is listed twice; expected every tier once. Leave one out.")
-        node = NodeMemory(f"tier {name}", usable_bytes, reserve=reserve)
+            raise InputError(label, "it is listed twice; expected every tier once. Leave one out.")
+        node = NodeMemory(label, usable_bytes, reserve=reserve)
         plans[name] = plan_topology(node, weight_bytes, cache_bytes, imbalance_factor=imbalance_factor)
     if not plans:
         raise InputError("tiers", "none is listed; expected one or more.")

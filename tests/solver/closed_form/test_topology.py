@@ -50,10 +50,10 @@ def test_a_tier_takes_these_nodes(usable: int, reserve: str, budget: str, minimu
 
 def test_a_tier_without_a_budget_is_refused_and_its_reserve_named() -> None:
     with pytest.raises(InputError) as caught:
-        plan_topology(NodeMemory("tier 8", 8 * GIB), WEIGHT_BYTES, CACHE_BYTES)
+        plan_topology(NodeMemory("tier of 8 GiB", 8 * GIB), WEIGHT_BYTES, CACHE_BYTES)
 
     assert (
-        "tier 8: its reserve of 8.0 GiB leaves a placement budget of 0.0 GiB; expected a budget above 0. "
+        "tier of 8 GiB: its reserve of 8.0 GiB leaves a placement budget of 0.0 GiB; expected a budget above 0. "
         "Take more memory or a smaller reserve."
     ) == str(caught.value)
 
@@ -115,7 +115,7 @@ def test_a_tier_that_is_no_whole_number_of_gib_is_named_by_its_bytes() -> None:
     plans = plan_all_tiers(WEIGHT_BYTES, CACHE_BYTES, tiers_bytes=[24 * GIB, 24 * 10**9])
 
     assert ["24", "24000000000 B"] == list(plans)
-    assert ["tier 24", "tier 24000000000 B"] == [plan.name for plan in plans.values()]
+    assert ["tier of 24 GiB", "tier of 24000000000 B"] == [plan.name for plan in plans.values()]
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_a_tier_that_is_no_whole_number_of_gib_is_named_by_its_bytes() -> None:
         ),
         ("tiers: none is listed; expected one or more.", (1, 0), {"tiers_bytes": []}),
         (
-            "tier 32: it is listed twice; expected every tier once. Leave one out.",
+            "tier of 32 GiB: it is listed twice; expected every tier once. Leave one out.",
             (1, 0),
             {"tiers_bytes": [32 * GIB, 32 * GIB]},
         ),

@@ -1,0 +1,151 @@
+"""`layerfit tiers`, `route` and `seams`: what arithmetic alone says, and on request what a solver proves beside it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from solver.cli.closed_form_inputs import asked, memories, pool_notes, prefill_tokens, seam_widths
+from solver.cli.closed_form_options import FactorOptions, RouteOptions, SeamOptions, SourceOptions, TierOptions
+from solver.cli.inputs import cluster_of
+from solver.cli.options import ClusterOptions, WorkloadOptions
+from solver.cli.output import OutputOptions, paint, write_document, write_table, write_text
+from solver.cli.run import ExitCode
+from solver.closed_form import MemoryView, plan_all_tiers, plan_route, plan_seams
+from solver.errors import UsageError
+from solver.report.closed_form_json import route_document, seams_document, tiers_document
+from solver.report.closed_form_text import route_table, route_text, seams_table, seams_text, tiers_table, tiers_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from solver.closed_form import TopologyPlan
+
+__all__ = ["route", "seams", "tiers"]
+
+_MODEL = Parameter(metavar="MODEL", help="A GGUF or safetensors file, any part of a split set, or a folder.")
+
+_NECESSARY = "a sum of budgets is necessary, not sufficient: blocks are not divisible, so only placing them proves it"
+_VIEWS = {
+    MemoryView.SEPARATE: "every memory is counted on its own, under its own reserve",
+    MemoryView.COMBINED: (
+        "RAM and GPU memory of a node are counted as one, with one reserve: a loose upper bound, since a block lives in "
+        "one of them"
+    ),
+}
+_NEVER_ADDED = (
+    "decode moves little and pays latency in series, prefill moves much and pays rate: no sum of both is a speed"
+)
+_EVERY_SEAM = "the index sideband crosses only seams whose next block computes no indices of its own"
+_NO_WEIGHTS = "the bytes of the weights do not enter: they stay where they are"
+
+
+def tiers(
+    model: Annotated[str | None, _MODEL] = None,
+    /,
+    *,
+    source: SourceOptions = SourceOptions(),
+    workload: WorkloadOptions = WorkloadOptions(),
+    options: TierOptions = TierOptions(),
+    factor: FactorOptions = FactorOptions(),
+    output: OutputOptions = OutputOptions(),
+) -> ExitCode:
+    """Count the nodes that a model needs, for each size of memory."""
+    output.check()
+    question = asked("tiers", model, source, workload)
+    target = question.target
+    plans = plan_all_tiers(
+        target.weight_bytes,
+        target.kv_bytes,
+        imbalance_factor=factor.imbalance_factor,
+        reserve=options.reserve,
+        tiers_bytes=options.tier,
+    )
+    notes = (*target.notes, *_without_headroom(plans))
+    if output.json:
+        write_document(tiers_document(plans, target, options.reserve, notes))
+    elif output.format is not None:
+        write_table(tiers_table(plans), output.format)
+    else:
+        write_text(tiers_text(plans, target, options.reserve, notes, paint()))
+    return ExitCode.ANSWERED
+
+
+def route(
+    model: Annotated[str | None, _MODEL] = None,
+    /,
+    *,
+    source: SourceOptions = SourceOptions(),
+    cluster: ClusterOptions = ClusterOptions(),
+    workload: WorkloadOptions = WorkloadOptions(),
+    options: RouteOptions = RouteOptions(),
+    factor: FactorOptions = FactorOptions(),
+    output: OutputOptions = OutputOptions(),
+) -> ExitCode:
+    """Say by arithmetic whether a model fits a set of unlike nodes."""
+    output.check()
+    nodes = cluster_of(cluster, "route", has_model=True)
+    question = asked("route", model, source, workload)
+    target = question.target
+    view = MemoryView.COMBINED if options.combined else MemoryView.SEPARATE
+    memory = memories(nodes, view)
+    plan = plan_route(
+        memory,
+        target.weight_bytes,
+        target.kv_bytes,
+        floor_bytes=options.floor,
+        imbalance_factor=factor.imbalance_factor,
+        view=view,
+    )
+    notes = (_NECESSARY, _VIEWS[view], *pool_notes(memory), *target.notes)
+    if output.json:
+        write_document(route_document(plan, target, notes))
+    elif output.format is not None:
+        write_table(route_table(plan), output.format)
+    else:
+        write_text(route_text(plan, target, notes, paint()))
+    return ExitCode.ANSWERED if plan.fits else ExitCode.ANSWER_IS_NO
+
+
+def seams(
+    model: Annotated[str | None, _MODEL] = None,
+    /,
+    *,
+    source: SourceOptions = SourceOptions(),
+    options: SeamOptions = SeamOptions(),
+    output: OutputOptions = OutputOptions(),
+) -> ExitCode:
+    """Say what crosses the boundaries between nodes, and how long it takes."""
+    output.check()
+    if options.nodes is None:
+        raise UsageError("layerfit seams: --nodes is missing; expected the number of nodes in the chain. Add it.")
+    widths = seam_widths(model, source)
+    plan = plan_seams(
+        options.nodes,
+        hidden_size=widths.hidden_size,
+        index_topk=widths.index_topk,
+        context_tokens=prefill_tokens(options.context, widths.trained_tokens),
+        rate_gbps=options.rate_gbps,
+        hop_latency_ms=options.hop_latency_ms,
+    )
+    notes = [_NEVER_ADDED]
+    if widths.index_topk:
+        notes.append(_EVERY_SEAM)
+    if source.weight_bytes is not None:
+        notes.append(_NO_WEIGHTS)
+    if output.json:
+        write_document(seams_document(plan, widths.name, notes))
+    elif output.format is not None:
+        write_table(seams_table(plan), output.format)
+    else:
+        write_text(seams_text(plan, widths.name, notes, paint()))
+    return ExitCode.ANSWERED
+
+
+def _without_headroom(plans: Mapping[str, TopologyPlan]) -> tuple[str, ...]:
+    names = [name for name, plan in plans.items() if plan.counts_agree]
+    if not names:
+        return ()
+    listed = ", ".join(names)
+    return (f"tier {listed}: both counts agree, so there is no headroom; admissible only with a proven placement",)
