@@ -13,7 +13,7 @@ from solver.errors import InputError
 from solver.problem import Block, Ends, Link, LinkPair, Links, Node, Problem, Rules
 from solver.workload import IndexerRule
 from tensors.architecture import MissingFact
-from tensors.cache import BlockCache, block_caches, cache_type, generic_settings, with_indexers
+from tensors.cache import BlockCache, CacheKind, block_caches, cache_type, generic_settings, with_indexers
 from tensors.errors import ArchitectureError
 from tensors.inventory import Part, Role
 
@@ -113,8 +113,10 @@ def _caches(inventory: Inventory, workload: Workload) -> tuple[BlockCache, ...]:
         cache_type(workload.cache_type_k),
         cache_type(workload.cache_type_v),
     )
+    # A multi-token prediction block attends to everything: it keeps no indexer keys.
+    of_trunk = (term for term in terms if term.kind is not CacheKind.INDEXER or term.block < inventory.trunk_blocks)
     kept = with_indexers(
-        terms,
+        of_trunk,
         own=workload.indexer is not IndexerRule.NONE,
         shared=workload.indexer is IndexerRule.CONSERVATIVE,
     )

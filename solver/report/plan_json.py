@@ -1,0 +1,206 @@
+"""A plan as a document (`layerfit/plan/1`): a projection of the plan's records, exact integers throughout.
+
+Ratios are shown as floats and carry their numerator and denominator; without timings equal plans are equal bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from fractions import Fraction
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from solver.cluster_document import cluster_document
+from solver.plan import ASSUMED_IMBALANCE
+from solver.problem_file import problem_to_document
+from solver.report.model_json import model_document
+
+if TYPE_CHECKING:
+    from solver.closed_form import PlanCheck
+    from solver.effort import Effort
+    from solver.objectives import Value
+    from solver.plan import Plan
+    from solver.problem import Problem
+    from solver.projection import PlanStage, PoolLoad
+    from solver.solve import Level
+
+__all__ = ["PLAN_SCHEMA", "PlanInputs", "instance_sha256", "plan_document"]
+
+PLAN_SCHEMA = "layerfit/plan/1"
+
+_PROOFS = ("closed form", "exact search", "cp-sat", "none")
+
+
+@dataclass(frozen=True, slots=True)
+class PlanInputs:
+    """What was typed: the model and its path (None where there is none, or paths are left out), limits and options.
+
+    `options` are (name, value) of every setting that can change the answer and stands nowhere else in the document.
+    """
+
+    model: str | None
+    model_path: str | None
+    effort: Effort
+    options: tuple[tuple[str, str | int | float | None], ...]
+
+
+def instance_sha256(problem: Problem) -> str:
+    """Return the hash of a problem's document, keys sorted and without spaces."""
+    text = json.dumps(problem_to_document(problem), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def plan_document(plan: Plan, inputs: PlanInputs, *, timings: bool) -> dict[str, Any]:
+    """Return the document of a plan; `timings=False` leaves out wall_ms and deterministic_time and nothing else."""
+    return {
+        "schema": PLAN_SCHEMA,
+        "inputs": _inputs(plan, inputs),
+        "model": None if plan.setting is None else model_document(plan.setting.inventory),
+        "workload": _workload(plan),
+        "outcome": plan.outcome.value,
+        "objective": [_level(level) for level in plan.solution.levels],
+        "proof": max((level.proof for level in plan.solution.levels), key=_PROOFS.index, default=None),
+        "stages": [_stage(stage) for stage in plan.stages],
+        "pools": [_pool(pool) for pool in plan.pools],
+        "check": _check(plan.check),
+        "seams": [
+            {
+                "from": seam.source,
+                "to": seam.target,
+                "bytes_per_token": seam.bytes_per_token,
+                "prefill_bytes": seam.prefill_bytes,
+                "sideband_bytes_per_query": seam.sideband_bytes_per_query,
+                "latency_ns": seam.latency_ns,
+            }
+            for seam in plan.seams
+        ],
+        "transfer": [
+            {"device": transfer.device, "bytes": transfer.bytes, "seconds": transfer.seconds}
+            for transfer in plan.transfers
+        ],
+        "reasons": list(plan.reasons),
+        "notes": list(plan.notes),
+        "solver": _solver(plan, inputs.effort, timings=timings),
+    }
+
+
+def _inputs(plan: Plan, inputs: PlanInputs) -> dict[str, Any]:
+    setting = plan.setting
+    return {
+        "model": inputs.model,
+        "model_path": inputs.model_path,
+        "header_sha256": None if setting is None else setting.inventory.header_sha256,
+        "cluster": None if setting is None else cluster_document(setting.cluster),
+        "problem": problem_to_document(plan.problem),
+        "instance_sha256": instance_sha256(plan.problem),
+        "engine_build": None,
+        "options": dict(inputs.options),
+    }
+
+
+def _workload(plan: Plan) -> dict[str, Any]:
+    workload = None if plan.setting is None else plan.setting.workload
+    placed = sum(item.weight_bytes for item in plan.problem.items) - plan.problem.shared_bytes
+    return {
+        "context_tokens": plan.problem.context_tokens,
+        "sequences": None if workload is None else workload.sequences,
+        "cache_type_k": None if workload is None else workload.cache_type_k,
+        "cache_type_v": None if workload is None else workload.cache_type_v,
+        "engine": None if plan.setting is None else plan.setting.engine,
+        "resident_nextn": None if workload is None else workload.resident_nextn,
+        "placed_weight_bytes": placed,
+        "indexer_rule": None if workload is None else workload.indexer.value,
+    }
+
+
+def _level(level: Level) -> dict[str, Any]:
+    ratio = level.value if isinstance(level.value, Fraction) else None
+    return {
+        "name": level.objective.name,
+        "value": _shown(level.value),
+        "bound": None if level.bound is None else _shown(level.bound),
+        "gap": None if level.bound is None else _gap(level.value, level.bound),
+        "unit": level.objective.unit,
+        "proof": level.proof,
+        "numerator": None if ratio is None else ratio.numerator,
+        "denominator": None if ratio is None else ratio.denominator,
+        "bounds": [{"name": bound.name, "value": _shown(bound.value)} for bound in level.bounds],
+    }
+
+
+def _shown(value: Value) -> int | float:
+    return float(value) if isinstance(value, Fraction) else value
+
+
+def _gap(value: Value, bound: Value) -> float:
+    return 0.0 if value == bound else float(Fraction(abs(value - bound)) / abs(value))
+
+
+def _stage(stage: PlanStage) -> dict[str, Any]:
+    return {
+        "chain": stage.chain,
+        "start": stage.start,
+        "end": stage.end,
+        "head": stage.head,
+        "role": stage.role,
+        "node": stage.node,
+        "device": stage.device,
+        "devices": list(stage.devices),
+        "pool": stage.pool,
+        "weight_bytes": stage.weight_bytes,
+        "cache_bytes": stage.cache_bytes,
+        "other_bytes": stage.other_bytes,
+        "load_bytes": stage.load_bytes,
+        "budget_bytes": stage.budget_bytes,
+        "slack_bytes": stage.slack_bytes,
+        "offload_bytes": 0,
+        "offload_blocks": [],
+    }
+
+
+def _pool(pool: PoolLoad) -> dict[str, Any]:
+    return {
+        "pool": pool.pool,
+        "node": pool.node,
+        "usable_bytes": pool.usable_bytes,
+        "reserve_bytes": pool.reserve_bytes,
+        "budget_bytes": pool.budget_bytes,
+        "load_bytes": pool.load_bytes,
+        "parts": {
+            "weights": pool.parts.weights,
+            "cache": pool.parts.cache,
+            "other": pool.parts.other,
+            "offload": pool.parts.offload,
+        },
+    }
+
+
+def _check(check: PlanCheck | None) -> dict[str, Any]:
+    ceiling = None if check is None else check.imbalance_ceiling
+    return {
+        "minimum_nodes": None if check is None else check.minimum_nodes,
+        "recommended_nodes": None if check is None else check.recommended_nodes,
+        "assumed_imbalance": float(ASSUMED_IMBALANCE),
+        "nodes_used": None if check is None else check.nodes_used,
+        "devices_used": None if check is None else check.devices_used,
+        "imbalance": None if check is None else float(check.imbalance),
+        "weighted_imbalance": None if check is None else float(check.weighted_imbalance),
+        "imbalance_ceiling": None if ceiling is None else float(ceiling),
+        "assumption_holds": None if check is None else check.assumption_holds,
+    }
+
+
+def _solver(plan: Plan, effort: Effort, *, timings: bool) -> dict[str, Any]:
+    names = {bound.name for level in plan.solution.levels for bound in level.bounds}
+    document: dict[str, Any] = {
+        "backend": max(names, key=_PROOFS.index, default="closed form"),
+        "version": version("ortools"),
+        "seed": effort.seed,
+        "workers": effort.workers,
+    }
+    if timings:
+        document["wall_ms"] = plan.solution.wall_ms
+        document["deterministic_time"] = plan.solution.deterministic_time
+    return document
