@@ -1,8 +1,10 @@
 """GGUF headers, versions 2 and 3, in either byte order.
 
-The format: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md. What is sound is what llama.cpp loads, so the checks are
-those of https://github.com/ggml-org/llama.cpp/blob/067d44f6c48459f7a82dbafc6fbd0bae97755a4e/ggml/src/gguf.cpp. Beyond it we
-take big-endian files, types of ik_llama.cpp, and files whose data ends early. Vocabularies are stepped over, never decoded.
+The format: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md. What is sound is what llama.cpp loads, so the
+checks are those of ggml/src/gguf.cpp at
+https://github.com/ggml-org/llama.cpp/blob/067d44f6c48459f7a82dbafc6fbd0bae97755a4e/ggml/src/gguf.cpp
+Beyond it we take big-endian files, types of ik_llama.cpp, and files whose data ends early. Vocabularies are stepped over,
+never decoded.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from tensors.gguf_values import ALIGNMENT_KEY, Cursor, read_pairs
 from tensors.header import FileHeader, StoredTensor
 from tensors.text import quoted
-from tensors.types import GGML_TYPES, BlockType, tensor_bytes
+from tensors.types import GGML_TYPES, BlockType, known_ggml_types, tensor_bytes
 
 if TYPE_CHECKING:
     from tensors.sources import Source
@@ -115,7 +117,7 @@ def _tensors(cursor: Cursor, count: int, *, allow_unknown_types: bool) -> list[_
         if tensor.kind is None and not allow_unknown_types:
             raise cursor.refuse(
                 tensor.stated_at,
-                f"tensor {quoted(tensor.name)} has type {tensor.number}; known types are {_known()}. "
+                f"tensor {quoted(tensor.name)} has type {tensor.number}; known types are {known_ggml_types()}. "
                 "Is the file newer than this reader?",
             )
         names.add(tensor.name)
@@ -192,10 +194,6 @@ def _laid_out(
 
 def _padded(position: int, alignment: int) -> int:
     return (position + alignment - 1) // alignment * alignment
-
-
-def _known() -> str:
-    return f"{min(GGML_TYPES)} to {max(GGML_TYPES)}"
 
 
 def _bytes(data: bytes) -> str:
