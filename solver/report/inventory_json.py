@@ -1,0 +1,118 @@
+"""What a model's files hold, as documents: `layerfit/inventory/1`, and the part about the model that plans share."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tensors.inventory import Role
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tensors.inventory import Inventory, Tensor
+
+__all__ = ["SCHEMA", "Sum", "inventory_document", "model_document", "role_sums", "tensor_documents", "type_sums"]
+
+SCHEMA = "layerfit/inventory/1"
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """What some tensors of a model add up to."""
+
+    tensors: int
+    size_bytes: int
+    parameters: int
+
+
+def role_sums(inventory: Inventory) -> dict[str, Sum]:
+    """Return what each role adds up to, in the order in which roles are listed, those without tensors left out."""
+    sums = _sums(inventory.tensors, [str(tensor.role) for tensor in inventory.tensors])
+    return {str(role): sums[role] for role in Role if role in sums}
+
+
+def type_sums(inventory: Inventory) -> dict[str, Sum]:
+    """Return what each type adds up to, the type of most bytes first."""
+    sums = _sums(inventory.tensors, [tensor.type for tensor in inventory.tensors])
+    return dict(sorted(sums.items(), key=lambda entry: (-entry[1].size_bytes, entry[0])))
+
+
+def model_document(inventory: Inventory) -> dict[str, Any]:
+    """Return what documents say about a model; `files` are names with the bytes that are there."""
+    return {
+        "name": inventory.name,
+        "architecture": inventory.architecture.family,
+        "files": [{"name": file.name, "bytes": file.size_bytes} for file in inventory.files],
+        "tensors": len(inventory.tensors),
+        "parameters": sum(tensor.elements for tensor in inventory.tensors),
+        "weight_bytes": inventory.weight_bytes,
+        "trunk_blocks": inventory.trunk_blocks,
+        "nextn_blocks": inventory.nextn_blocks,
+        "tied": inventory.tied,
+        "complete": inventory.complete,
+    }
+
+
+def inventory_document(inventory: Inventory) -> dict[str, Any]:
+    """Return the document of an inventory: its model, blocks, roles, types and files."""
+    return {
+        "schema": SCHEMA,
+        "model": model_document(inventory),
+        "blocks": [
+            {
+                "index": block.index,
+                "kind": str(block.part),
+                "weight_bytes": block.weight_bytes,
+                "expert_bytes": block.expert_bytes,
+                "tensors": block.tensors,
+            }
+            for block in inventory.blocks()
+        ],
+        "roles": {name: _sum_document(total) for name, total in role_sums(inventory).items()},
+        "types": {name: _sum_document(total) for name, total in type_sums(inventory).items()},
+        "files": [
+            {
+                "name": file.name,
+                "bytes": file.size_bytes,
+                "header_bytes": file.header_bytes,
+                "tensor_bytes": file.tensor_bytes,
+                "padding_bytes": file.padding_bytes,
+            }
+            for file in inventory.files
+        ],
+        "notes": list(inventory.notes),
+    }
+
+
+def tensor_documents(inventory: Inventory) -> list[dict[str, Any]]:
+    """Return every tensor in the order of the files; `file` is an index into the document's files."""
+    return [
+        {
+            "name": tensor.name,
+            "shape": list(tensor.shape),
+            "type": tensor.type,
+            "bytes": tensor.size_bytes,
+            "file": tensor.file,
+            "offset": tensor.offset,
+            "part": str(tensor.part),
+            "role": str(tensor.role),
+            "block": tensor.block,
+        }
+        for tensor in inventory.tensors
+    ]
+
+
+def _sums(tensors: Iterable[Tensor], names: Iterable[str]) -> dict[str, Sum]:
+    counts: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
+    for tensor, name in zip(tensors, names, strict=True):
+        total = counts[name]
+        total[0] += 1
+        total[1] += tensor.size_bytes
+        total[2] += tensor.elements
+    return {name: Sum(*total) for name, total in counts.items()}
+
+
+def _sum_document(total: Sum) -> dict[str, int]:
+    return {"tensors": total.tensors, "bytes": total.size_bytes, "parameters": total.parameters}
