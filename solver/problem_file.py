@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-__all__ = ["SCHEMA", "problem_from_bytes", "problem_from_document", "problem_to_document", "read_problem"]
+__all__ = ["SCHEMA", "checked", "problem_from_bytes", "problem_from_document", "problem_to_document", "read_problem"]
 
 SCHEMA = "layerfit/problem/1"
 
@@ -128,6 +128,15 @@ def problem_from_document(document: Mapping[str, Any], where: str) -> Problem:
         return _build(msgspec.convert(document, type=_Document), where)
     except msgspec.ValidationError as error:
         raise InputError(where, _sentence(str(error))) from None
+
+
+def checked(problem: Problem, where: str) -> Problem:
+    """Return the problem if its rules and sizes can be meant: names that exist, blocks in range, sums in bounds.
+
+    Raises:
+        InputError: as for `read_problem`.
+    """
+    return problem_from_document(problem_to_document(problem), where)
 
 
 def problem_to_document(problem: Problem) -> dict[str, Any]:

@@ -1,0 +1,37 @@
+"""Files that commands write: whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["write_file"]
+
+
+def write_file(path: Path, text: str) -> None:
+    """Write a text file; whoever reads it meanwhile sees the old file or the new one, never a part.
+
+    Raises:
+        OSError: the folder does not exist or cannot be written.
+    """
+    if not path.parent.is_dir():
+        raise FileNotFoundError(2, "No such folder", str(path.parent))
+    if path.exists() and not path.is_file():
+        # A device such as /dev/stdout is written, never replaced.
+        path.write_text(text, encoding="utf-8")
+        return
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(temporary, 0o666 & ~umask)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise

@@ -1,0 +1,109 @@
+"""`layerfit plan`: place a model on the nodes of a cluster, or an abstract problem, with a proof."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from solver.cli.files import write_file
+from solver.cli.options import (
+    ClusterOptions,
+    EngineOptions,
+    LimitOptions,
+    ObjectiveOptions,
+    PlanOutputOptions,
+    ProblemOptions,
+    RuleOptions,
+    WorkloadOptions,
+)
+from solver.cli.output import document_text, paint, write_note, write_text
+from solver.cli.progress import shown_progress
+from solver.cli.question import Question, question_of
+from solver.cli.run import ExitCode
+from solver.effort import Effort
+from solver.objectives import objectives_named
+from solver.plan import plan as solve_plan
+from solver.problem_file import problem_to_document
+from solver.report.plan_json import PlanInputs, plan_document
+from solver.report.plan_text import plan_text
+from solver.solve import Outcome
+
+if TYPE_CHECKING:
+    from solver.plan import Plan
+
+__all__ = ["plan"]
+
+_MODEL = Parameter(
+    metavar="MODEL", help="A GGUF or safetensors file, any part of a split set, or a folder. [default: an example]"
+)
+
+_CODES = {
+    Outcome.OPTIMAL: ExitCode.ANSWERED,
+    Outcome.FEASIBLE: ExitCode.ANSWERED,
+    Outcome.INFEASIBLE: ExitCode.ANSWER_IS_NO,
+    Outcome.UNKNOWN: ExitCode.NO_ANSWER,
+}
+
+
+def plan(
+    model: Annotated[str | None, _MODEL] = None,
+    /,
+    *,
+    cluster: ClusterOptions = ClusterOptions(),
+    problem: ProblemOptions = ProblemOptions(),
+    workload: WorkloadOptions = WorkloadOptions(),
+    engine: EngineOptions = EngineOptions(),
+    objective: ObjectiveOptions = ObjectiveOptions(),
+    limits: LimitOptions = LimitOptions(),
+    rules: RuleOptions = RuleOptions(),
+    output: PlanOutputOptions = PlanOutputOptions(),
+) -> ExitCode:
+    """Place a model on the nodes of a cluster, with a proof: the main job."""
+    wanted = objectives_named(",".join(objective.objective))
+    question = question_of(model, cluster, problem, workload, engine, rules)
+    effort = Effort(limits.time_limit, limits.deterministic_limit, limits.workers, limits.seed)
+    with shown_progress(quiet=output.json) as progress:
+        answer = solve_plan(question.problem, wanted, effort, setting=question.setting, progress=progress)
+    inputs = PlanInputs(
+        model=_without_path(model, output),
+        model_path=None if output.no_paths else question.model_path,
+        effort=effort,
+        options=_options(workload, objective, limits, cluster),
+    )
+    _write(answer, question, inputs, problem, output)
+    return ExitCode.INTERRUPTED if answer.solution.interrupted else _CODES[answer.outcome]
+
+
+def _write(answer: Plan, question: Question, inputs: PlanInputs, problem: ProblemOptions, output: PlanOutputOptions) -> None:
+    document = plan_document(answer, inputs, timings=not output.no_timings)
+    if problem.write_problem is not None:
+        write_file(problem.write_problem, document_text(problem_to_document(answer.problem)))
+    if output.output is not None:
+        write_file(output.output, document_text(document))
+    if output.report is not None:
+        from solver.report.plan_html import plan_html  # noqa: PLC0415 - a page that few runs ask for
+
+        write_file(output.report, plan_html(answer, document))
+    for note in question.remarks:
+        write_note(note)
+    write_text(document_text(document) if output.json else plan_text(answer, paint(), timings=not output.no_timings))
+
+
+def _without_path(model: str | None, output: PlanOutputOptions) -> str | None:
+    return model.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1] if model is not None and output.no_paths else model
+
+
+def _options(
+    workload: WorkloadOptions, objective: ObjectiveOptions, limits: LimitOptions, cluster: ClusterOptions
+) -> tuple[tuple[str, str | int | float | None], ...]:
+    return (
+        ("objective", ",".join(objective.objective)),
+        ("cache_bytes_per_token", workload.cache_bytes_per_token),
+        ("reserve_fraction", None if cluster.reserve_fraction is None else str(cluster.reserve_fraction)),
+        ("reserve_floor_bytes", cluster.reserve_floor),
+        ("time_limit_seconds", limits.time_limit),
+        ("deterministic_limit", limits.deterministic_limit),
+        ("workers", limits.workers),
+        ("seed", limits.seed),
+    )

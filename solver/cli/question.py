@@ -1,0 +1,124 @@
+"""What `plan` is asked: a problem from a model on a cluster, from the built-in example, or from a file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from solver.cli.inputs import cluster_of
+from solver.cli.options import ClusterOptions, EngineName, EngineOptions, RuleOptions, WorkloadOptions
+from solver.engines.generic import generic
+from solver.errors import UsageError
+from solver.plan import Setting
+from solver.problem_file import checked, read_problem
+from tensors.errors import ArchitectureError
+
+if TYPE_CHECKING:
+    from solver.cli.options import ProblemOptions
+    from solver.cluster import Cluster
+    from solver.problem import Problem, Rules
+    from tensors.inventory import Inventory
+
+__all__ = ["Question", "question_of", "setting_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A problem with what stands behind it; remarks are for standard error."""
+
+    problem: Problem
+    setting: Setting | None
+    model_path: str | None
+    remarks: tuple[str, ...]
+
+
+def question_of(
+    model: str | None,
+    cluster: ClusterOptions,
+    problem: ProblemOptions,
+    workload: WorkloadOptions,
+    engine: EngineOptions,
+    rules: RuleOptions,
+) -> Question:
+    """Return the question that arguments and flags ask.
+
+    Raises:
+        UsageError: flags contradict each other, or no cluster is named.
+        InputError, TensorsError: a file or value cannot be meant.
+    """
+    if problem.problem is not None:
+        _refuse_beside_problem(model, cluster, workload, engine)
+        asked = read_problem(problem.problem)
+        return Question(checked(replace(asked, rules=_merged(asked.rules, rules)), "rules"), None, None, ())
+    machines = cluster_of(cluster, "plan", has_model=model is not None)
+    inventory, remarks = _example() if model is None else (_read(model), ())
+    setting, asked = setting_of(inventory, machines, workload, engine, rules.rules())
+    path = None if model is None or "://" in model else str(Path(model).absolute())
+    return Question(checked(asked, "rules"), setting, path, remarks)
+
+
+def setting_of(
+    inventory: Inventory, cluster: Cluster, options: WorkloadOptions, engine: EngineOptions, rules: Rules
+) -> tuple[Setting, Problem]:
+    """Return the setting and the problem of a model on a cluster.
+
+    Raises:
+        UsageError: the engine's rules are not known to this version.
+        ArchitectureError: the cache cannot be sized.
+    """
+    if engine.engine is not EngineName.GENERIC:
+        raise UsageError(
+            f'layerfit plan, --engine: "{engine.engine}" is planned for and not there yet; expected generic. Leave it out.'
+        )
+    workload = options.workload(engine.engine, inventory.architecture.context_tokens)
+    try:
+        placed = generic(inventory, cluster, workload, rules)
+    except ArchitectureError as error:
+        advice = "Give --cache-bytes-per-token to plan without that rule."
+        raise ArchitectureError(error.model, f"{error.problem} {advice}") from None
+    return Setting(inventory, cluster, workload, engine.engine.value, placed.notes), placed.problem
+
+
+def _read(model: str) -> Inventory:
+    from tensors import read  # noqa: PLC0415 - an abstract problem needs no reader
+
+    return read(model)
+
+
+def _example() -> tuple[Inventory, tuple[str, ...]]:
+    from tensors.synthetic import example_inventory  # noqa: PLC0415 - made only when nothing is named
+
+    remark = "No model is named: this is the built-in example, made from architecture arithmetic."
+    return example_inventory(), (remark,)
+
+
+def _refuse_beside_problem(
+    model: str | None, cluster: ClusterOptions, workload: WorkloadOptions, engine: EngineOptions
+) -> None:
+    """Refuse what an abstract problem leaves no room for, so that no flag is passed over in silence."""
+    if model is not None:
+        raise UsageError("layerfit plan, --problem: MODEL is named too; expected one of them. Leave one out.")
+    for group, plain in ((cluster, ClusterOptions()), (workload, WorkloadOptions()), (engine, EngineOptions())):
+        for field in fields(plain):
+            if getattr(group, field.name) != getattr(plain, field.name):
+                flag = field.name.replace("_", "-")
+                raise UsageError(
+                    f"layerfit plan, --{flag}: it means nothing beside --problem; "
+                    "expected limits, objectives and rules alone. Leave it out."
+                )
+
+
+def _merged(own: Rules, options: RuleOptions) -> Rules:
+    """Return the problem's rules with those that flags give in place of its own."""
+    given = options.rules()
+    return replace(
+        own,
+        pins=given.pins or own.pins,
+        first=own.first if given.first is None else given.first,
+        last=own.last if given.last is None else given.last,
+        order=given.order or own.order,
+        exclude=given.exclude or own.exclude,
+        max_nodes=own.max_nodes if given.max_nodes is None else given.max_nodes,
+        min_blocks=own.min_blocks if options.min_blocks is None else options.min_blocks,
+    )
