@@ -6,36 +6,37 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from solver.cli.closed_form_inputs import asked, memories, pool_notes, prefill_tokens, seam_widths
+from solver.cli.closed_form_inputs import Asked, asked, memories, pool_notes, prefill_tokens, seam_widths
 from solver.cli.closed_form_options import FactorOptions, RouteOptions, SeamOptions, SourceOptions, TierOptions
 from solver.cli.inputs import cluster_of
-from solver.cli.options import ClusterOptions, WorkloadOptions
+from solver.cli.options import ClusterOptions, LimitOptions, WorkloadOptions
 from solver.cli.output import OutputOptions, paint, write_document, write_table, write_text
 from solver.cli.run import ExitCode
 from solver.closed_form import MemoryView, plan_all_tiers, plan_route, plan_seams
+from solver.effort import Effort
 from solver.errors import UsageError
 from solver.report.closed_form_json import route_document, seams_document, tiers_document
+from solver.report.closed_form_notes import tier_notes
 from solver.report.closed_form_text import route_table, route_text, seams_table, seams_text, tiers_table, tiers_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from solver.closed_form import TopologyPlan
+    from tensors.inventory import Inventory
 
 __all__ = ["route", "seams", "tiers"]
 
+_PROVE = Parameter(show_default=False, help="Also place the blocks of MODEL, and show what is proved beside the sums.")
 _MODEL = Parameter(metavar="MODEL", help="A GGUF or safetensors file, any part of a split set, or a folder.")
 
 _NECESSARY = "a sum of budgets is necessary, not sufficient: blocks are not divisible, so only placing them proves it"
 _VIEWS = {
     MemoryView.SEPARATE: "every memory is counted on its own, under its own reserve",
     MemoryView.COMBINED: (
-        "RAM and GPU memory of a node are counted as one, with one reserve: a loose upper bound, since a block lives in "
-        "one of them"
+        "RAM and GPU memory of a node are counted as one, with one reserve: a loose upper bound, "
+        "since a block lives in one of them"
     ),
 }
 _NEVER_ADDED = (
-    "decode moves little and pays latency in series, prefill moves much and pays rate: no sum of both is a speed"
+    "decode moves little and pays latency in series, prefill moves much and pays rate: the two are never one speed"
 )
 _EVERY_SEAM = "the index sideband crosses only seams whose next block computes no indices of its own"
 _NO_WEIGHTS = "the bytes of the weights do not enter: they stay where they are"
@@ -49,6 +50,8 @@ def tiers(
     workload: WorkloadOptions = WorkloadOptions(),
     options: TierOptions = TierOptions(),
     factor: FactorOptions = FactorOptions(),
+    prove: Annotated[bool, _PROVE] = False,
+    limits: LimitOptions = LimitOptions(),
     output: OutputOptions = OutputOptions(),
 ) -> ExitCode:
     """Count the nodes that a model needs, for each size of memory."""
@@ -62,14 +65,20 @@ def tiers(
         reserve=options.reserve,
         tiers_bytes=options.tier,
     )
-    notes = (*target.notes, *_without_headroom(plans))
+    if prove:
+        # The solver is imported where a proof is asked for, and nowhere else.
+        from solver.prove import prove_tiers  # noqa: PLC0415
+
+        plans = prove_tiers(_model_of("tiers", question), question.workload, plans, _effort(limits))
+    notes = (*target.notes, *tier_notes(plans))
     if output.json:
         write_document(tiers_document(plans, target, options.reserve, notes))
     elif output.format is not None:
         write_table(tiers_table(plans), output.format)
     else:
         write_text(tiers_text(plans, target, options.reserve, notes, paint()))
-    return ExitCode.ANSWERED
+    unknown = any(plan.proven is not None and plan.proven.outcome == "unknown" for plan in plans.values())
+    return ExitCode.NO_ANSWER if unknown else ExitCode.ANSWERED
 
 
 def route(
@@ -81,6 +90,8 @@ def route(
     workload: WorkloadOptions = WorkloadOptions(),
     options: RouteOptions = RouteOptions(),
     factor: FactorOptions = FactorOptions(),
+    prove: Annotated[bool, _PROVE] = False,
+    limits: LimitOptions = LimitOptions(),
     output: OutputOptions = OutputOptions(),
 ) -> ExitCode:
     """Say by arithmetic whether a model fits a set of unlike nodes."""
@@ -98,6 +109,10 @@ def route(
         imbalance_factor=factor.imbalance_factor,
         view=view,
     )
+    if prove:
+        from solver.prove import prove_route  # noqa: PLC0415
+
+        plan = prove_route(_model_of("route", question), nodes, question.workload, plan, _effort(limits))
     notes = (_NECESSARY, _VIEWS[view], *pool_notes(memory), *target.notes)
     if output.json:
         write_document(route_document(plan, target, notes))
@@ -105,7 +120,9 @@ def route(
         write_table(route_table(plan), output.format)
     else:
         write_text(route_text(plan, target, notes, paint()))
-    return ExitCode.ANSWERED if plan.fits else ExitCode.ANSWER_IS_NO
+    if not plan.fits:
+        return ExitCode.ANSWER_IS_NO
+    return ExitCode.NO_ANSWER if plan.proven is not None and plan.proven.sufficient is None else ExitCode.ANSWERED
 
 
 def seams(
@@ -143,9 +160,18 @@ def seams(
     return ExitCode.ANSWERED
 
 
-def _without_headroom(plans: Mapping[str, TopologyPlan]) -> tuple[str, ...]:
-    names = [name for name, plan in plans.items() if plan.counts_agree]
-    if not names:
-        return ()
-    listed = ", ".join(names)
-    return (f"tier {listed}: both counts agree, so there is no headroom; admissible only with a proven placement",)
+def _model_of(command: str, question: Asked) -> Inventory:
+    if question.inventory is None:
+        raise UsageError(
+            f"layerfit {command}, --prove: bytes alone have no blocks to place; expected MODEL. Name its files."
+        )
+    return question.inventory
+
+
+def _effort(limits: LimitOptions) -> Effort:
+    return Effort(
+        time_limit_seconds=limits.time_limit,
+        deterministic_limit=limits.deterministic_limit,
+        workers=limits.workers,
+        seed=limits.seed,
+    )
