@@ -1,8 +1,8 @@
 """How each family of models with a config.json keeps its cache, as data.
 
-Keys are values of `model_type`, without the `_text` of a nested config. The rules are those of the configuration classes
-in transformers 5.x, or of the code beside the checkpoint where transformers has no class. A family in none of these
-tables is one whose cache we do not know.
+Keys are values of `model_type`, without the `_text` of a nested config. The rules are those of the configuration
+classes in transformers 5.x, or of the code beside the checkpoint where transformers has no class. A family in none of
+these tables is one whose cache we do not know.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ class Family:
 
 
 _FULL_ATTENTION = (
-    "apertus arcee baichuan bailing_moe bloom chatglm codeshell cohere dbrx deepseek dots1 ernie4_5 ernie4_5_moe exaone "
-    "falcon glm gpt2 gpt_bigcode gpt_neox gptj granite granitemoe granitemoeshared hunyuan_v1_dense hunyuan_v1_moe "
-    "internlm2 internlm3 llama minicpm minimax_m2 mpt nemotron olmo olmo2 olmoe opt persimmon phi qwen seed_oss smollm3 "
-    "stablelm xverse"
+    "apertus arcee baichuan bailing_moe bloom chatglm codeshell cohere dbrx deepseek dots1 ernie4_5 ernie4_5_moe "
+    "exaone falcon glm gpt2 gpt_bigcode gpt_neox gptj granite granitemoe granitemoeshared hunyuan_v1_dense "
+    "hunyuan_v1_moe internlm2 internlm3 llama minicpm minimax_m2 mpt nemotron olmo olmo2 olmoe opt persimmon phi qwen "
+    "seed_oss smollm3 stablelm xverse"
 )
 
 _FAMILIES_BY_RULE = (
