@@ -3,8 +3,8 @@
 The format: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md. What is sound is what llama.cpp loads, so the
 checks are those of ggml/src/gguf.cpp at
 https://github.com/ggml-org/llama.cpp/blob/067d44f6c48459f7a82dbafc6fbd0bae97755a4e/ggml/src/gguf.cpp
-Beyond it we take big-endian files, types of ik_llama.cpp, and files whose data ends early. Vocabularies are stepped over,
-never decoded.
+Beyond it we take big-endian files, types of ik_llama.cpp, and files whose data ends early. Vocabularies are stepped
+over, never decoded.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tensors.gguf_values import ALIGNMENT_KEY, Cursor, read_pairs
 from tensors.header import FileHeader, StoredTensor
-from tensors.text import quoted
+from tensors.text import quoted, shown_shape
 from tensors.types import GGML_TYPES, BlockType, known_ggml_types, tensor_bytes
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ def _impossible(shape: tuple[int, ...]) -> str:
         if extent < 0:
             return f"has an extent of {extent:,}; expected 0 or more."
         if extent and elements and _INT64_MAX // extent <= elements and extent > 1:
-            return f"has the shape {shape}; expected fewer than 2^63 values."
+            return f"has the shape {shown_shape(shape)}; expected fewer than 2^63 values."
         elements *= extent
     return ""
 
@@ -162,7 +162,7 @@ def _misfit(kind: BlockType, shape: tuple[int, ...]) -> str:
     if row % kind.block_elements:
         return f"has rows of {row:,} values; expected whole blocks of {kind.block_elements} ({kind.name})."
     if tensor_bytes(kind, shape) >= _SIZE_LIMIT:
-        return f"has the shape {shape} of type {kind.name}; expected fewer than 2^64 bytes."
+        return f"has the shape {shown_shape(shape)} of type {kind.name}; expected fewer than 2^64 bytes."
     return ""
 
 

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tensors.errors import SourceError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tensors.sources import Folder
 
-__all__ = ["CONFIG", "MOST_PARTS", "PartName", "choose", "part_name", "set_of"]
+__all__ = ["CONFIG", "INDEX_SUFFIX", "PartName", "choose", "listed", "part_name", "set_of"]
 
-CONFIG = "config.json"
-INDEX_SUFFIX = ".safetensors.index.json"
-MOST_PARTS = 10_000
+CONFIG: Final = "config.json"
+INDEX_SUFFIX: Final = ".safetensors.index.json"
+_MOST_PARTS = 10_000
 _PART = re.compile(r"(.+)-(\d{5})-of-(\d{5})(\.gguf|\.safetensors)", re.DOTALL | re.IGNORECASE)
-_LISTED = 6
+_LISTED = 4
 
 
 class PartName(NamedTuple):
@@ -38,7 +40,7 @@ def part_name(name: str) -> PartName | None:
     if match is None:
         return None
     number, total = int(match[2]), int(match[3])
-    return PartName(match[1], number, total, match[4]) if 1 <= number <= total <= MOST_PARTS else None
+    return PartName(match[1], number, total, match[4]) if 1 <= number <= total <= _MOST_PARTS else None
 
 
 def set_of(folder: Folder, name: str) -> tuple[str, ...]:
@@ -53,33 +55,45 @@ def set_of(folder: Folder, name: str) -> tuple[str, ...]:
     names = tuple(part.sibling(number) for number in range(1, part.total + 1))
     missing = [sibling for sibling in names if not folder.has(sibling)]
     if missing:
-        shown = ", ".join(missing[:_LISTED]) + (f" and {len(missing) - _LISTED} more" if len(missing) > _LISTED else "")
-        raise SourceError(
-            folder.location,
-            f"{shown} {'is' if len(missing) == 1 else 'are'} missing; expected all {part.total} parts of {name} in one "
-            "folder. Fetch the rest.",
-        )
+        verb = "is" if len(missing) == 1 else "are"
+        problem = f"{listed(missing)} {verb} missing; expected all {part.total} parts of {part.stem} in one folder."
+        raise SourceError(folder.location, f"{problem} Fetch the rest.")
     return names
 
 
 def choose(folder: Folder) -> str:
-    """Return the file that stands for a folder: its index, its safetensors, or its only GGUF model.
+    """Return the file that stands for a folder: its index, its safetensors file, or its GGUF model.
 
     Raises:
         SourceError: the folder holds no model, or several.
     """
-    names = folder.names()
+    names = [name for name in folder.names() if not name.lower().startswith("mmproj")]
     for suffix in (INDEX_SUFFIX, ".safetensors", ".gguf"):
-        found = [name for name in names if name.lower().endswith(suffix) and not name.lower().startswith("mmproj")]
-        leaders = [name for name in found if (part_name(name) or PartName("", 1, 1, "")).number == 1] or found[:1]
-        if len(leaders) > 1:
-            leaders = [name for name in leaders if name.startswith("model")] if suffix != ".gguf" else leaders
-        if len(leaders) == 1:
-            return leaders[0]
+        found = _models(names, suffix)
+        if len(found) == 1:
+            return found[0]
+        preferred = f"model{suffix}"
+        if preferred in found:
+            return preferred
         if found:
-            shown = ", ".join(found[:_LISTED]) + (", …" if len(found) > _LISTED else "")
-            raise SourceError(folder.location, f"the folder holds several models ({shown}); expected one. Name a file.")
-    raise SourceError(
-        folder.location,
-        "the folder holds no model; expected a .gguf file, or .safetensors files with a config.json. Check the path.",
-    )
+            problem = f"holds {len(found)} models, {listed(found)}; expected one. Name the file that you mean."
+            raise SourceError(folder.location, problem)
+    expected = f"expected a .gguf file, or .safetensors files with a {CONFIG}"
+    raise SourceError(folder.location, f"the folder holds no model; {expected}. Check the path.")
+
+
+def _models(names: Sequence[str], suffix: str) -> list[str]:
+    """Return one name for every model among the files with a suffix: the first of a split set that is there."""
+    models: dict[str, str] = {}
+    for name in names:
+        if name.lower().endswith(suffix):
+            part = part_name(name)
+            models.setdefault(part.stem if part else name, name)
+    return list(models.values())
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names as one phrase, of many only the first few."""
+    if len(names) > _LISTED:
+        return f"{', '.join(names[:_LISTED])} and {len(names) - _LISTED:,} more"
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))

@@ -13,7 +13,9 @@ from typing import Protocol, Self
 
 from tensors.errors import SourceError
 
-__all__ = ["FileSource", "Folder", "LocalFolder", "Source", "open_location"]
+__all__ = ["FileSource", "Folder", "LocalFolder", "Source", "is_plain", "open_location"]
+
+_PATH_CHARACTERS = frozenset("/\\:\0")
 
 
 class Source(Protocol):
@@ -50,6 +52,10 @@ class Folder(Protocol):
     """Files that stand beside each other."""
 
     @property
+    def name(self) -> str:
+        """Return the base name of the folder, "" where it has none."""
+
+    @property
     def location(self) -> str:
         """Return what a person would type to name the folder."""
 
@@ -58,6 +64,12 @@ class Folder(Protocol):
 
     def has(self, name: str) -> bool:
         """Return whether a file of that base name is there."""
+
+    def join(self, name: str) -> str:
+        """Return the location of one of its files, for messages."""
+
+    def encloses(self, name: str) -> bool:
+        """Return whether a name that a file gives stays inside the folder: no path, and no link that leads out."""
 
     def open(self, name: str) -> Source:
         """Open one of its files.
@@ -114,6 +126,7 @@ class LocalFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.location = str(path)
+        self.name = path.resolve().name
 
     def names(self) -> tuple[str, ...]:
         """Return the base names of its files, sorted."""
@@ -126,6 +139,25 @@ class LocalFolder:
     def has(self, name: str) -> bool:
         """Return whether a file of that base name is there."""
         return (self.path / name).is_file()
+
+    def join(self, name: str) -> str:
+        """Return the location of one of its files, for messages."""
+        return str(self.path / name)
+
+    def encloses(self, name: str) -> bool:
+        """Return whether a name that a file gives stays inside the folder: no path, and no link that leads out.
+
+        Downloads of huggingface_hub are links into the folder `blobs` of the same download, which is inside too:
+        https://huggingface.co/docs/huggingface_hub/guides/manage-cache
+        """
+        if not is_plain(name):
+            return False
+        try:
+            folder, target = self.path.resolve(), (self.path / name).resolve()
+        except (OSError, RuntimeError):
+            return False
+        blobs = folder.parent.parent / "blobs"
+        return target.parent == folder or (folder.parent.name == "snapshots" and target.parent == blobs)
 
     def open(self, name: str) -> FileSource:
         """Open one of its files."""
@@ -144,6 +176,11 @@ def open_location(location: str | os.PathLike[str]) -> tuple[Folder, str | None]
     if not path.exists():
         raise SourceError(str(path), "there is no such file or folder; expected a model. Check the path.")
     return LocalFolder(path.parent), path.name
+
+
+def is_plain(name: str) -> bool:
+    """Return whether a name is that of a file and no path, on any system."""
+    return name not in {"", ".", ".."} and not _PATH_CHARACTERS & set(name)
 
 
 def _refusal(error: OSError | ValueError) -> str:
