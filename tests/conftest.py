@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from jsonschema import Draft202012Validator
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
 _REPOSITORY = Path(__file__).resolve().parents[1]
 
@@ -24,3 +30,15 @@ def data_folder() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no reference data at {folder}; name the folder in LAYERFIT_DATA to run this test")
     return folder
+
+
+@pytest.fixture(scope="session")
+def validate_document() -> Callable[[Mapping[str, Any]], None]:
+    """Return a check of a document against the JSON Schema that its `schema` names in docs/schemas."""
+
+    def validate(document: Mapping[str, Any]) -> None:
+        _, name, version = document["schema"].split("/")
+        schema = json.loads((_REPOSITORY / "docs" / "schemas" / f"{name}-{version}.json").read_text(encoding="utf-8"))
+        Draft202012Validator(schema).validate(document)
+
+    return validate

@@ -1,4 +1,4 @@
-"""What a model's files hold, as documents: `layerfit/inventory/1`, and the part about the model that plans share."""
+"""What a model's files hold, as a document: `layerfit/inventory/1`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from solver.report.model_json import model_document
 from tensors.inventory import Role
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
     from tensors.inventory import Inventory, Tensor
 
-__all__ = ["SCHEMA", "Sum", "inventory_document", "model_document", "role_sums", "tensor_documents", "type_sums"]
+__all__ = ["SCHEMA", "Sum", "inventory_document", "role_sums", "tensor_documents", "type_sums"]
 
 SCHEMA = "layerfit/inventory/1"
 
@@ -37,22 +38,6 @@ def type_sums(inventory: Inventory) -> dict[str, Sum]:
     """Return what each type adds up to, the type of most bytes first."""
     sums = _sums(inventory.tensors, [tensor.type for tensor in inventory.tensors])
     return dict(sorted(sums.items(), key=lambda entry: (-entry[1].size_bytes, entry[0])))
-
-
-def model_document(inventory: Inventory) -> dict[str, Any]:
-    """Return what documents say about a model; `files` are names with the bytes that are there."""
-    return {
-        "name": inventory.name,
-        "architecture": inventory.architecture.family,
-        "files": [{"name": file.name, "bytes": file.size_bytes} for file in inventory.files],
-        "tensors": len(inventory.tensors),
-        "parameters": sum(tensor.elements for tensor in inventory.tensors),
-        "weight_bytes": inventory.weight_bytes,
-        "trunk_blocks": inventory.trunk_blocks,
-        "nextn_blocks": inventory.nextn_blocks,
-        "tied": inventory.tied,
-        "complete": inventory.complete,
-    }
 
 
 def inventory_document(inventory: Inventory) -> dict[str, Any]:
