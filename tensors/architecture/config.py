@@ -99,10 +99,7 @@ def _cache(family: str | None, model: TextConfig) -> tuple[CacheTerm, ...] | Mis
             return tuple(_compressed(model))
         rule = families.FAMILIES.get(family)
         if rule is None:
-            return MissingFact(
-                f'"model_type" is {quoted(family)}, a family whose cache is not known here, '
-                "and no other key gives its size"
-            )
+            return MissingFact(f'"model_type" is {quoted(family)}; expected a family whose cache is known here.')
         if not model.blocks:
             raise MissingKey("num_hidden_layers")  # noqa: TRY301
         return tuple(_terms(rule, family, model))
@@ -114,7 +111,7 @@ def _terms(rule: families.Family, family: str, model: TextConfig) -> Iterator[Ca
     kinds = rule.kinds(model)
     kinds += (BlockKind.FULL,) * (model.blocks - len(kinds))
     states = rule.state(model) if rule.state is not None else (0, 0)
-    heads_of_blocks = block_config_heads(model) if "block_configs" in model.values else None
+    heads_of_blocks = block_config_heads(model) if "block_configs" in model.values else ()
     own_indices = frozenset(_own_indices(family, model))
     first_shared = model.trunk_blocks - (model.whole("num_kv_shared_layers") or 0)
     for block, kind in enumerate(kinds):
@@ -125,7 +122,7 @@ def _terms(rule: families.Family, family: str, model: TextConfig) -> Iterator[Ca
         if rule.is_latent:
             yield latent(block, model.need("kv_lora_rank") + model.need("qk_rope_head_dim"))
         else:
-            heads = heads_of_blocks[block] if heads_of_blocks is not None else None
+            heads = heads_of_blocks[block] if block < len(heads_of_blocks) else None
             yield _grouped(rule, model, block, kind, heads)
         if rule.has_indexer:
             yield indexer(block, model.need("index_head_dim"), own_indices=block in own_indices)

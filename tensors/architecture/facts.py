@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tensors.cache import CacheKind
+
 if TYPE_CHECKING:
     from tensors.cache import CacheTerm
 
@@ -48,3 +50,10 @@ class Architecture:
     full_indexer_blocks: tuple[int, ...]
     tied: bool | None
     cache: tuple[CacheTerm, ...] | MissingFact
+
+    @property
+    def kv_heads(self) -> int | None:
+        """Return the most heads that K and V of one block have, None where no block keeps them apart by head."""
+        terms = () if isinstance(self.cache, MissingFact) else self.cache
+        heads = [term.heads for term in terms if term.kind in {CacheKind.FULL, CacheKind.WINDOW}]
+        return max(heads, default=None)

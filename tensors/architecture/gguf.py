@@ -66,10 +66,7 @@ def _cache(header: Header) -> tuple[CacheTerm, ...] | MissingFact:
     if family in families.WITHOUT_CACHE:
         return ()
     if header.named and family not in families.KNOWN:
-        return MissingFact(
-            f'"general.architecture" is {quoted(family)}, a family whose cache is not known here, '
-            "and no other key gives its size"
-        )
+        return MissingFact(f'"general.architecture" is {quoted(family)}; expected a family whose cache is known here.')
     try:
         if not header.named:
             raise MissingKey("general.architecture")  # noqa: TRY301 (one place makes the sentence)

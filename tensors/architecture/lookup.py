@@ -36,7 +36,7 @@ class MissingKey(Exception):  # noqa: N818 (never leaves this package, so it is 
 
     def sentence(self, where: str) -> str:
         """Return what to tell a person; `where` names what was looked through."""
-        return f"{where} has no usable {quoted(self.key)}, which the size of the cache follows from"
+        return f"{where} has no usable {quoted(self.key)}; expected it, as the size of the cache follows from it."
 
 
 def whole(value: object) -> int | None:

@@ -21,7 +21,9 @@ from tensors.text import quoted
 if TYPE_CHECKING:
     import os
 
-__all__ = ["EXAMPLE", "MODELS", "Model", "write"]
+    from tensors.inventory import Inventory
+
+__all__ = ["EXAMPLE", "MODELS", "Model", "example_inventory", "write"]
 
 EXAMPLE = "glm-5.2"
 """The model of the built-in example."""
@@ -52,6 +54,18 @@ def write(name: str, folder: str | os.PathLike[str]) -> tuple[Path, ...]:
             return tuple(file.rename(place / file.name) for file in written)
     except OSError as error:
         raise SourceError(str(place), f"cannot be written: {error.strerror}. Choose another folder.") from error
+
+
+def example_inventory() -> Inventory:
+    """Return the inventory of the built-in example, read from files that are gone when this returns.
+
+    Raises:
+        SourceError: the folder for temporary files cannot be written.
+    """
+    from tensors.reader import read  # noqa: PLC0415 (who writes files need not read them)
+
+    with tempfile.TemporaryDirectory(prefix="layerfit-") as folder:
+        return read(write(EXAMPLE, folder)[0])
 
 
 def _write(model: Model, folder: Path) -> tuple[Path, ...]:

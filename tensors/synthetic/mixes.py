@@ -52,7 +52,7 @@ class Mix:
 
 
 def _gets_more_bits(block: int, blocks: int) -> bool:
-    """Return whether a block is in the first or last eighth, or every third between (llama-quant.cpp, use_more_bits)."""
+    """Return whether a block is in the first or last eighth, or every third between (use_more_bits of llama.cpp)."""
     eighth = blocks // 8
     return block < eighth or block >= 7 * blocks // 8 or (block - eighth) % 3 == 2  # noqa: PLR2004 (the third of three)
 
