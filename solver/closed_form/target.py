@@ -42,14 +42,25 @@ class CacheRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class _SizedCache:
+    size_bytes: int
+    rule: str
+    indexer: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Target:
-    """Bytes of weights and cache. The two rules are phrases for a person; `notes` say what is not counted."""
+    """Bytes of weights and cache. The two rules are phrases for a person; `notes` say what is not counted.
+
+    `indexer` is the rule that the cache was sized by, None where no indexer keeps anything.
+    """
 
     name: str
     weight_bytes: int
     weight_rule: str
     kv_bytes: int
     kv_rule: str
+    indexer: str | None
     request: CacheRequest
     notes: tuple[str, ...]
 
@@ -65,8 +76,17 @@ def target_of_bytes(name: str, weight_bytes: int, facts: ArchitectureFacts | Non
         raise InputError(
             "cache", "neither facts of the architecture nor bytes per token are known; expected either. Give one."
         )
-    size, rule = _given_cache(request) if facts is None else _latent_cache(facts, request)
-    return Target(name, weight_bytes, "file bytes as given", size, rule, request, ())
+    cache = _given_cache(request) if facts is None else _latent_cache(facts, request)
+    return Target(
+        name=name,
+        weight_bytes=weight_bytes,
+        weight_rule="file bytes as given",
+        kv_bytes=cache.size_bytes,
+        kv_rule=cache.rule,
+        indexer=cache.indexer,
+        request=request,
+        notes=(),
+    )
 
 
 def target_of_inventory(inventory: Inventory, request: CacheRequest, *, resident_nextn: bool) -> Target:
@@ -77,7 +97,7 @@ def target_of_inventory(inventory: Inventory, request: CacheRequest, *, resident
     """
     nextn_bytes = inventory.part_bytes(Part.NEXTN)
     weight_bytes = inventory.weight_bytes - (0 if resident_nextn else nextn_bytes)
-    size, rule = _inventory_cache(inventory, request)
+    cache = _inventory_cache(inventory, request)
     weight_rule, note = "sum of all tensor bytes", None
     if inventory.nextn_blocks and resident_nextn:
         weight_rule = "sum of all tensor bytes, nextn blocks resident"
@@ -85,7 +105,16 @@ def target_of_inventory(inventory: Inventory, request: CacheRequest, *, resident
     elif inventory.nextn_blocks:
         weight_rule = "sum of all tensor bytes but those of nextn blocks"
         note = f"weights: {nextn_bytes:,} B of nextn blocks are left out"
-    return Target(inventory.name, weight_bytes, weight_rule, size, rule, request, () if note is None else (note,))
+    return Target(
+        name=inventory.name,
+        weight_bytes=weight_bytes,
+        weight_rule=weight_rule,
+        kv_bytes=cache.size_bytes,
+        kv_rule=cache.rule,
+        indexer=cache.indexer,
+        request=request,
+        notes=() if note is None else (note,),
+    )
 
 
 def facts_of(architecture: Architecture) -> ArchitectureFacts | None:
@@ -116,7 +145,7 @@ def _alike(terms: list[CacheTerm], blocks: list[int]) -> bool:
     return plain and sorted(term.block for term in terms) == blocks and {term.tokens_per_cell for term in terms} == {1}
 
 
-def _inventory_cache(inventory: Inventory, request: CacheRequest) -> tuple[int, str]:
+def _inventory_cache(inventory: Inventory, request: CacheRequest) -> _SizedCache:
     if request.bytes_per_token is not None:
         return _given_cache(request)
     facts = facts_of(inventory.architecture)
@@ -132,16 +161,21 @@ def _inventory_cache(inventory: Inventory, request: CacheRequest) -> tuple[int, 
         request.context_tokens, request.sequences, cache_type(request.type_k), cache_type(request.type_v)
     )
     sizes = block_caches(kept, inventory.trunk_blocks, settings)
-    kinds = ", ".join(sorted({term.kind.value for term in kept if term.block < inventory.trunk_blocks})) or "none"
-    return sum(block.cache_bytes for block in sizes), f"sum over the cache terms of trunk blocks ({kinds})"
+    kinds = sorted({term.kind for term in kept if term.block < inventory.trunk_blocks})
+    return _SizedCache(
+        size_bytes=sum(block.cache_bytes for block in sizes),
+        rule=f"sum over the cache terms of trunk blocks ({', '.join(kinds) or 'none'})",
+        indexer=request.indexer if any(term.kind is CacheKind.INDEXER for term in terms) else None,
+    )
 
 
-def _given_cache(request: CacheRequest) -> tuple[int, str]:
+def _given_cache(request: CacheRequest) -> _SizedCache:
     per_token = request.bytes_per_token or 0
-    return per_token * request.context_tokens * request.sequences, f"{per_token:,} B a token, as given"
+    size = per_token * request.context_tokens * request.sequences
+    return _SizedCache(size, f"{per_token:,} B a token, as given", None)
 
 
-def _latent_cache(facts: ArchitectureFacts, request: CacheRequest) -> tuple[int, str]:
+def _latent_cache(facts: ArchitectureFacts, request: CacheRequest) -> _SizedCache:
     if request.bytes_per_token is not None:
         return _given_cache(request)
     size = kv_bytes(
@@ -153,4 +187,5 @@ def _latent_cache(facts: ArchitectureFacts, request: CacheRequest) -> tuple[int,
     )
     indexers = {"conservative": facts.trunk_blocks, "optimized": facts.full_indexer_blocks}.get(request.indexer, 0)
     keys = f"{facts.index_head_width} index keys in {indexers}" if facts.index_head_width else "no index keys"
-    return size, f"latent attention: {facts.latent_values} values in {facts.trunk_blocks} blocks, {keys}"
+    rule = f"latent attention: {facts.latent_values} values in {facts.trunk_blocks} blocks, {keys}"
+    return _SizedCache(size, rule, request.indexer if facts.index_head_width else None)

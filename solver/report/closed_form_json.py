@@ -109,7 +109,7 @@ def _target(target: Target) -> dict[str, object]:
         "sequences": request.sequences,
         "cache_type_k": request.type_k,
         "cache_type_v": request.type_v,
-        "indexer_rule": request.indexer,
+        "indexer_rule": target.indexer,
         "cache_bytes_per_token": request.bytes_per_token,
         "notes": list(target.notes),
     }

@@ -16,7 +16,10 @@ _LONGEST_LIST = 8
 
 def tier_notes(plans: Mapping[str, TopologyPlan]) -> tuple[str, ...]:
     """Return the notes of all tiers: first those of the arithmetic, then those of the proofs."""
-    agree = [name for name, plan in plans.items() if plan.counts_agree and plan.proven is None]
+    # One node alone has nothing to be uneven with.
+    agree = [
+        name for name, plan in plans.items() if plan.counts_agree and plan.recommended_nodes > 1 and plan.proven is None
+    ]
     notes = [_without_headroom(agree)] if agree else []
     for name, plan in plans.items():
         notes.extend(_proven_notes(f"tier {name}", plan))

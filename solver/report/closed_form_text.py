@@ -221,8 +221,9 @@ def _target_lines(target: Target, paint: Paint) -> list[str]:
     request = target.request
     tokens = f"{request.context_tokens:,} tokens x {request.sequences}"
     types = request.type_k if request.type_k == request.type_v else f"{request.type_k}, {request.type_v}"
+    indexer = "" if target.indexer is None else f", indexer {target.indexer}"
     return [
-        paint(escape(target.name), Style.TITLE) + f", {tokens}, cache {types}, indexer {request.indexer}",
+        paint(escape(target.name), Style.TITLE) + f", {tokens}, cache {types}{indexer}",
         f"weights      {_gib(target.weight_bytes)} GiB ({escape(target.weight_rule)})",
         f"cache        {_gib(target.kv_bytes)} GiB ({escape(target.kv_rule)})",
         f"to place     {_gib(target.weight_bytes + target.kv_bytes)} GiB",
