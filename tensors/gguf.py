@@ -34,12 +34,12 @@ _LEAST_TENSOR_BYTES = 8 + 4 + 4 + 8
 
 
 class _Stated(NamedTuple):
-    """A tensor as stated: `kind` is None for a type that is not known, `offset` counts from the data start."""
+    """A tensor as stated: `size_bytes` is None for a type that is not known, `offset` counts from the data start."""
 
     name: str
     shape: tuple[int, ...]
-    kind: BlockType | None
-    number: int
+    type: str
+    size_bytes: int | None
     offset: int
     stated_at: int
 
@@ -74,7 +74,7 @@ def read_header(source: Source, *, allow_unknown_types: bool) -> FileHeader:
         name=source.name,
         location=source.location,
         size_bytes=source.size,
-        raw=bytes(memoryview(cursor.data)[:data_start]),
+        raw=memoryview(cursor.data)[:data_start],
         metadata=metadata,
         tensors=tensors,
         tensor_bytes=tensor_bytes,
@@ -114,12 +114,9 @@ def _tensors(cursor: Cursor, count: int, *, allow_unknown_types: bool) -> list[_
         if tensor.name in names:
             problem = f"tensor {quoted(tensor.name)} is there twice; expected every name once. Convert the model anew."
             raise cursor.refuse(tensor.stated_at, problem)
-        if tensor.kind is None and not allow_unknown_types:
-            raise cursor.refuse(
-                tensor.stated_at,
-                f"tensor {quoted(tensor.name)} has type {tensor.number}; known types are {known_ggml_types()}. "
-                "Is the file newer than this reader?",
-            )
+        if tensor.size_bytes is None and not allow_unknown_types:
+            problem = f"tensor {quoted(tensor.name)} has {tensor.type}; known types are {known_ggml_types()}."
+            raise cursor.refuse(tensor.stated_at, f"{problem} Is the file newer than this reader?")
         names.add(tensor.name)
         stated.append(tensor)
     return stated
@@ -136,13 +133,16 @@ def _tensor(cursor: Cursor) -> _Stated:
         raise cursor.refuse(start, f"{problem} The file is damaged.")
     *extents, number, offset = cursor.take(f"{dimensions}qiQ")
     shape = tuple(reversed(extents))
-    problem = _impossible(shape)
     kind = GGML_TYPES.get(number)
-    if not problem and kind is not None:
-        problem = _misfit(kind, shape)
+    problem = _impossible(shape)
+    if kind is None:
+        name_of_kind, size = f"type {number}", None
+    else:
+        problem = problem or _misfit(kind, shape)
+        name_of_kind, size = kind.name, 0 if problem else tensor_bytes(kind, shape)
     if problem:
         raise cursor.refuse(start, f"tensor {quoted(name)} {problem} The file is damaged.")
-    return _Stated(name, shape, kind, number, offset, start)
+    return _Stated(name, shape, name_of_kind, size, offset, start)
 
 
 def _impossible(shape: tuple[int, ...]) -> str:
@@ -176,19 +176,16 @@ def _laid_out(
         if tensor.offset != expected:
             problem = f"tensor {quoted(tensor.name)} has offset {tensor.offset:,}; expected {expected:,}."
             raise cursor.refuse(tensor.stated_at, f"{problem} The file is damaged.")
-        if tensor.kind is None:
+        size = tensor.size_bytes
+        if size is None:
             following = stated[index + 1].offset if index + 1 < len(stated) else cursor.size - data_start
             size = max(0, following - tensor.offset)
-            name = f"unknown type {tensor.number}"
-        else:
-            size = tensor_bytes(tensor.kind, tensor.shape)
-            name = tensor.kind.name
         end = expected + size
         expected = _padded(end, alignment)
         if expected >= _SIZE_LIMIT:
             problem = f"tensor {quoted(tensor.name)} ends at byte {end:,} of the data; expected fewer than 2^64."
             raise cursor.refuse(tensor.stated_at, f"{problem} The file is damaged.")
-        tensors.append(StoredTensor(tensor.name, tensor.shape, name, size, data_start + tensor.offset))
+        tensors.append(StoredTensor(tensor.name, tensor.shape, tensor.type, size, data_start + tensor.offset))
     return tuple(tensors), data_start + end
 
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["gather"]
 
+_NOTHING = memoryview(b"")
+
 
 def gather(folder: Folder, name: str, *, allow_unknown_types: bool) -> Gathered:
     """Read the headers of the file `name` and of all parts of its set."""
@@ -28,7 +30,7 @@ def gather(folder: Folder, name: str, *, allow_unknown_types: bool) -> Gathered:
         with folder.open(part) as source:
             header = gguf.read_header(source, allow_unknown_types=allow_unknown_types)
         digest.update(header.raw)
-        headers.append(header._replace(raw=b""))
+        headers.append(header._replace(raw=_NOTHING))
     _check_split(headers)
     metadata: dict[str, MetadataValue] = {}
     for header in reversed(headers):

@@ -31,7 +31,7 @@ class FileHeader(NamedTuple):
     name: str
     location: str
     size_bytes: int
-    raw: bytes
+    raw: memoryview
     metadata: Metadata
     tensors: tuple[StoredTensor, ...]
     tensor_bytes: int

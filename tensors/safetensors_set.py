@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["gather"]
 
+_NOTHING = memoryview(b"")
+
 _INDEX_LIMIT_BYTES = 256 * 2**20
 _CONFIG_LIMIT_BYTES = 8 * 2**20
 
@@ -52,7 +54,7 @@ def gather(folder: Folder, name: str, *, allow_unknown_types: bool) -> Gathered:
         with folder.open(shard) as source:
             header = safetensors.read_header(source, allow_unknown_types=allow_unknown_types)
         digest.update(header.raw)
-        headers.append(header._replace(raw=b""))
+        headers.append(header._replace(raw=_NOTHING))
     notes = _against_index(folder, index_name, index, headers) if index_name and index else []
     if not config:
         notes.append(f"there is no {CONFIG} beside the tensors: what they do not show of the architecture is unknown")
