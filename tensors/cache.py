@@ -125,8 +125,9 @@ class CacheSettings:
 class BlockCache:
     """The cache of one block.
 
-    `cache_bytes` is its size at the settings. At other contexts it is at most fixed_bytes + bytes_per_token · tokens of
-    context per sequence, and that exactly (up to rounding) once the context is as long as every window.
+    `cache_bytes` is its size at the settings. At any context that fills whole cells of the engine it is at most
+    fixed_bytes + bytes_per_token · tokens of context per sequence; once the context is as long as every window, the two
+    differ by rounding alone.
     """
 
     cache_bytes: int
@@ -178,12 +179,7 @@ def term_bytes(term: CacheTerm, settings: CacheSettings) -> int:
     >>> term_bytes(latent, generic_settings(1, 1, cache_type("q8_0"), cache_type("q8_0")))
     612
     """
-    cells = term_cells(term, settings)
-    return (
-        _values_bytes(term.key_values * cells, settings.type_k)
-        + _values_bytes(term.value_values * cells, settings.type_v)
-        + _state_bytes(term, settings)
-    )
+    return _cells_bytes(term, term_cells(term, settings), settings) + _state_bytes(term, settings)
 
 
 def block_caches(terms: Iterable[CacheTerm], blocks: int, settings: CacheSettings) -> tuple[BlockCache, ...]:
@@ -216,6 +212,11 @@ def _rounded_up(cells: int, multiple: int) -> int:
     return -(-cells // multiple) * multiple
 
 
+def _cells_bytes(term: CacheTerm, cells: int, settings: CacheSettings) -> int:
+    keys = _values_bytes(term.key_values * cells, settings.type_k)
+    return keys + _values_bytes(term.value_values * cells, settings.type_v)
+
+
 def _values_bytes(values: int, kind: CacheType) -> int:
     return values * kind.block_bytes // kind.block_values
 
@@ -234,13 +235,10 @@ def _bytes_per_token(term: CacheTerm, settings: CacheSettings) -> Fraction:
 
 
 def _fixed_bytes(term: CacheTerm, settings: CacheSettings) -> int:
-    """Return what does not grow with the context: state, and windows at their full size."""
-    if term.window_tokens is None:
-        return _state_bytes(term, settings)
-    full = _rounded_up(-(-_window_tokens(term.window_tokens, settings) // term.tokens_per_cell), settings.cell_multiple)
-    cells = full * settings.streams
-    return (
-        _values_bytes(term.key_values * cells, settings.type_k)
-        + _values_bytes(term.value_values * cells, settings.type_v)
-        + _state_bytes(term, settings)
-    )
+    """Return what does not grow with the context: state, windows at their full size, and cells begun and not filled."""
+    if term.window_tokens is not None:
+        window_cells = -(-_window_tokens(term.window_tokens, settings) // term.tokens_per_cell)
+        cells = _rounded_up(window_cells, settings.cell_multiple)
+    else:
+        cells = settings.cell_multiple if term.tokens_per_cell > 1 else 0
+    return _cells_bytes(term, cells * settings.streams, settings) + _state_bytes(term, settings)
