@@ -28,7 +28,8 @@ def largest_item_bytes(problem: Problem) -> int:
 def fewest_nodes(problem: Problem, limits: Limits) -> int | None:
     """Return a number of nodes that no placement can do without, or None if the limits leave no placement at all.
 
-    One node needs to hold everything with what is shared counted once; m of them need the m largest caps to hold the plain sum.
+    One node needs to hold everything with what is shared counted once; m of them need the m largest caps to hold the
+    plain sum.
     """
     caps = _caps(problem, limits)
     if not caps:
@@ -44,7 +45,7 @@ def fewest_nodes(problem: Problem, limits: Limits) -> int | None:
 
 
 def least_load(problem: Problem, limits: Limits) -> int | None:
-    """Return a number of bytes that the fullest node holds at least: the share that would fill the largest nodes evenly."""
+    """Return bytes that the fullest node holds at least: the share that would fill the largest nodes evenly."""
     caps = _caps(problem, limits)
     if fewest_nodes(problem, limits) is None:
         return None
@@ -53,7 +54,7 @@ def least_load(problem: Problem, limits: Limits) -> int | None:
 
 
 def least_fill(problem: Problem, limits: Limits) -> Fraction | None:
-    """Return a load/budget that some node reaches at least: all bytes over all budgets, or the heaviest item over the largest."""
+    """Return a load/budget that some node reaches at least: all bytes over all budgets, or the heaviest item's."""
     if fewest_nodes(problem, limits) is None:
         return None
     budgets = _largest(problem, limits, [member.budget_bytes for group in problem.classes for member in group.members])
@@ -73,9 +74,7 @@ BOUNDS: dict[str, Callable[[Problem, Limits], Value | None]] = {
 
 def _caps(problem: Problem, limits: Limits) -> list[int]:
     """Return the largest loads of the nodes that may be used, largest first."""
-    caps = [
-        cap_bytes(limits, member.budget_bytes) for group in problem.classes for member in group.members
-    ]
+    caps = [cap_bytes(limits, member.budget_bytes) for group in problem.classes for member in group.members]
     return _largest(problem, limits, [cap for cap in caps if cap >= 0])
 
 

@@ -19,7 +19,10 @@ Progress: TypeAlias = "Callable[[str, Value | None, Value | None], None]"
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """Limits of one call. A deterministic limit is in the solver's own units, about a second each, and repeats; seconds do not."""
+    """Limits of one call.
+
+    A deterministic limit is in the solver's own units, about a second each, and repeats; seconds do not.
+    """
 
     time_limit_seconds: float
     deterministic_limit: float | None

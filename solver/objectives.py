@@ -1,7 +1,8 @@
-"""The registry of objectives: what each is called, which way is better, how it is measured, and how a value becomes a limit.
+"""The registry of objectives: what each is called, how it is measured, and how its value becomes a limit.
 
-Lexicographic search fixes the value of one level and goes on: a fixed value is a limit on placements, and for memory that is a
-cap on the load of each class of nodes. Caps are integers computed in Python, so that no ratio ever reaches a solver.
+Lexicographic search fixes the value of one level and goes on: a fixed value is a limit on placements, and for memory
+that is a cap on the load of each class of nodes. Caps are integers computed in Python, so that no ratio ever reaches a
+solver.
 """
 
 from __future__ import annotations

@@ -13,8 +13,8 @@ from solver.reasons import reasons_why_infeasible
 from solver.solve import Outcome, Solution, solve
 
 if TYPE_CHECKING:
-    from solver.cluster import Cluster, ClusterNode
     from solver.closed_form import PlanCheck
+    from solver.cluster import Cluster, ClusterNode
     from solver.problem import Placement, Problem
     from solver.projection import PlanStage, PoolLoad, Seam, Transfer
     from solver.workload import Workload
@@ -30,7 +30,10 @@ ASSUMED_IMBALANCE = Fraction(11, 10)
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What stands behind a problem that was built from a model: the model, the machines, the request, the engine and its notes."""
+    """What stands behind a problem that was built from a model.
+
+    The model, the machines, the request, the engine and its notes.
+    """
 
     inventory: Inventory
     cluster: Cluster
@@ -46,9 +49,10 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Everything that is known about one question. Stages, pools, seams and transfers are empty unless there is a placement.
+    """Everything that is known about one question.
 
-    `check` is None where there is none or where nothing is loaded; `setting` is None for an abstract problem.
+    Stages, pools, seams and transfers are empty unless there is a placement. `check` is None where
+    there is none or where nothing is loaded; `setting` is None for an abstract problem.
     """
 
     problem: Problem
@@ -121,7 +125,8 @@ def _more_than_minimum(problem: Problem, check: PlanCheck | None) -> tuple[str, 
     if check is None or check.minimum_nodes is None or check.nodes_used <= check.minimum_nodes:
         return ()
     largest = max(range(len(problem.items)), key=lambda index: problem.items[index].load_bytes)
-    return (
+    sentence = (
         f"Arithmetic asks for {check.minimum_nodes} nodes and the plan uses {check.nodes_used}: blocks do not divide, "
-        f"the largest (block {largest}) takes {problem.items[largest].load_bytes} bytes.",
+        f"the largest (block {largest}) takes {problem.items[largest].load_bytes} bytes."
     )
+    return (sentence,)

@@ -1,7 +1,7 @@
 """The placement problem in integers: items in order, classes of equal devices, links and rules.
 
-Nothing here knows a model, an engine or a file. An item is one unit that moves whole: a block together with what is folded
-into it (the input into the first item, the output into the last), so that searches see items and never ends.
+Nothing here knows a model, an engine or a file. An item is one unit that moves whole: a block together with what is
+folded into it (the input into the first item, the output into the last), so that searches see items and never ends.
 """
 
 from __future__ import annotations
@@ -182,7 +182,7 @@ class Problem:
 
     @cached_property
     def classes(self) -> tuple[DeviceClass, ...]:
-        """Return the nodes that may take a stage, grouped by everything that can tell them apart, in the order listed."""
+        """Return the nodes that may take a stage, grouped by all that can tell them apart, in the order listed."""
         named = self.rules.named
         links = _link_signatures(self.links)
         groups: dict[tuple[object, ...], list[Node]] = {}

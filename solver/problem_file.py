@@ -1,6 +1,7 @@
 """The abstract problem as a JSON document (`layerfit/problem/1`): read, checked and written.
 
-Absent keys are optional by the document's own rule: `active_bytes` is then weight + cache, counts are 1, the rest null or 0.
+Absent keys are optional by the document's own rule: `active_bytes` is then weight + cache, counts are 1, the rest null
+or 0.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class _Strict(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, frozen=T
     """A part of the document; unknown keys are refused with their path."""
 
 
-class _BlockPart(_Strict):
+class _BlockPart(_Strict, frozen=True):
     weight_bytes: _Amount
     cache_bytes: _Amount = 0
     active_bytes: _Amount | None = None
@@ -42,7 +43,7 @@ class _BlockPart(_Strict):
     cache_fixed_bytes: _Amount | None = None
 
 
-class _NodePart(_Strict):
+class _NodePart(_Strict, frozen=True):
     name: _Name
     budget_bytes: _Amount
     bytes_per_second: _Rate | None = None
@@ -50,12 +51,12 @@ class _NodePart(_Strict):
     count: _Count = 1
 
 
-class _LinkPart(_Strict):
+class _LinkPart(_Strict, frozen=True):
     latency_ns: _Amount = 0
     bytes_per_second: _Rate | None = None
 
 
-class _PairPart(_Strict, rename={"source": "from", "target": "to"}):
+class _PairPart(_Strict, frozen=True, rename={"source": "from", "target": "to"}):
     source: _Name
     target: _Name
     latency_ns: _Amount | None = None
@@ -63,12 +64,12 @@ class _PairPart(_Strict, rename={"source": "from", "target": "to"}):
     forbidden: bool = False
 
 
-class _LinksPart(_Strict):
+class _LinksPart(_Strict, frozen=True):
     default: _LinkPart = _LinkPart()
     pairs: tuple[_PairPart, ...] = ()
 
 
-class _RulesPart(_Strict):
+class _RulesPart(_Strict, frozen=True):
     pin: tuple[tuple[_Amount, _Name], ...] = ()
     first: _Name | None = None
     last: _Name | None = None
@@ -78,7 +79,7 @@ class _RulesPart(_Strict):
     min_blocks: _Count | None = None
 
 
-class _Document(_Strict):
+class _Document(_Strict, frozen=True):
     schema: str
     blocks: Annotated[tuple[_BlockPart, ...], msgspec.Meta(min_length=1, max_length=100_000)]
     nodes: Annotated[tuple[_NodePart, ...], msgspec.Meta(min_length=1, max_length=_MOST_NODES)]
@@ -101,7 +102,9 @@ def read_problem(path: Path) -> Problem:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise InputError(path.name, f"{error.strerror or error}; expected a {SCHEMA} document. Check the path.") from None
+        raise InputError(
+            path.name, f"{error.strerror or error}; expected a {SCHEMA} document. Check the path."
+        ) from None
     return problem_from_bytes(content, path.name)
 
 
@@ -150,7 +153,7 @@ def problem_to_document(problem: Problem) -> dict[str, Any]:
         "host_bytes": ends.host_bytes,
         "activation_bytes": problem.activation_bytes,
         "context_tokens": problem.context_tokens,
-        "blocks": [msgspec.structs.asdict(_BlockPart(**_fields(block))) for block in problem.blocks],
+        "blocks": [_block_document(block) for block in problem.blocks],
         "nodes": [
             {
                 "name": node.name,
@@ -189,7 +192,7 @@ def problem_to_document(problem: Problem) -> dict[str, Any]:
     }
 
 
-def _fields(block: Block) -> dict[str, int | None]:
+def _block_document(block: Block) -> dict[str, int | None]:
     return {
         "weight_bytes": block.weight_bytes,
         "cache_bytes": block.cache_bytes,
@@ -301,9 +304,7 @@ def _rules(part: _RulesPart, members: Mapping[str, tuple[str, ...]], blocks: int
         first=None if part.first is None else _single(part.first, members, f"{where}, rules.first"),
         last=None if part.last is None else _single(part.last, members, f"{where}, rules.last"),
         order=_distinct(
-            tuple(
-                _single(node, members, f"{where}, rules.order[{index}]") for index, node in enumerate(part.order)
-            ),
+            tuple(_single(node, members, f"{where}, rules.order[{index}]") for index, node in enumerate(part.order)),
             f"{where}, rules.order",
         ),
         exclude=tuple(

@@ -1,12 +1,13 @@
 """What a placement means in the terms people read: stages, pools, seams, transfers and the check against closed forms.
 
-Everything is recomputed from the problem and the names in the placement; a plan's JSON is a projection of these records.
+Everything is recomputed from the problem and the names in the placement; a plan's JSON is a projection of these
+records.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from solver.bounds import largest_item_bytes
@@ -14,6 +15,8 @@ from solver.closed_form import DeviceLoad, PlanCheck, check_plan
 from solver.measures import stage_load
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from solver.cluster import ClusterNode
     from solver.problem import Placement, Problem
     from tensors.architecture import Architecture
@@ -76,7 +79,10 @@ class Parts:
 
 @dataclass(frozen=True, slots=True)
 class PoolLoad:
-    """One memory: usable = reserve + budget, except under a ceiling. Usable and reserve are None for an abstract problem."""
+    """One memory.
+
+    Usable = reserve + budget, except under a ceiling. Usable and reserve are None for an abstract problem.
+    """
 
     pool: str
     node: str
@@ -105,14 +111,19 @@ class Seam:
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """The weights that a device is to be given, and the seconds that takes from the first device; None if no rate is known."""
+    """The weights that a device is to be given, and the seconds that takes from the first device.
+
+    None if no rate is known.
+    """
 
     device: str
     bytes: int
     seconds: float | None
 
 
-def stages_of(problem: Problem, placement: Placement, cluster_nodes: dict[str, ClusterNode] | None) -> tuple[PlanStage, ...]:
+def stages_of(
+    problem: Problem, placement: Placement, cluster_nodes: dict[str, ClusterNode] | None
+) -> tuple[PlanStage, ...]:
     """Return the stages of a placement with their loads."""
     stages = []
     for stage in placement.stages:
@@ -185,9 +196,7 @@ def check_of(problem: Problem, stages: tuple[PlanStage, ...], factor: Fraction) 
     )
 
 
-def seams_of(
-    problem: Problem, stages: tuple[PlanStage, ...], architecture: Architecture | None
-) -> tuple[Seam, ...]:
+def seams_of(problem: Problem, stages: tuple[PlanStage, ...], architecture: Architecture | None) -> tuple[Seam, ...]:
     """Return the boundaries between stages with what crosses them."""
     context = problem.context_tokens
     return tuple(
@@ -199,7 +208,7 @@ def seams_of(
             sideband_bytes_per_query=_sideband_bytes(following.start, architecture),
             latency_ns=problem.link(stage.node, following.node).latency_ns,
         )
-        for stage, following in zip(stages, stages[1:], strict=False)
+        for stage, following in pairwise(stages)
     )
 
 

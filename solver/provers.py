@@ -1,14 +1,14 @@
 """Provers: each takes one level of a question and returns an interval of its best value, perhaps with a placement.
 
-They run cheapest first (closed form, exact search, CP-SAT); intervals are intersected, and a level is proved when its value
-equals its bound.
+They run cheapest first (closed form, exact search, CP-SAT); intervals are intersected, and a level is proved when its
+value equals its bound.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from solver.bounds import BOUNDS
 from solver.exact.canonical import canonical_placement, placement_of
@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from solver.objectives import Limits, Objective, Value
     from solver.problem import Placement, Problem
 
-__all__ = ["ClosedForm", "ConstraintSolver", "ExactSearch", "Interval", "Prover", "Question", "provers_for"]
+__all__ = ["ClosedForm", "ConstraintSolver", "ExactSearch", "Interval", "Prover", "Question", "Report", "provers_for"]
+
+# Called with the best value and the best bound so far.
+Report: TypeAlias = "Callable[[Value | None, Value | None], None]"
 
 # Bisection goes on until the interval is this narrow; then the placement's own value is the next strict limit.
 _NARROW = Fraction(1, 256)
@@ -56,7 +59,7 @@ class Prover(Protocol):
 
     name: str
 
-    def prove(self, question: Question, clock: Clock, report: Callable[[Value | None, Value | None], None]) -> Interval:
+    def prove(self, question: Question, clock: Clock, report: Report) -> Interval:
         """Return what this prover can say about the question in the time left."""
 
     def canonical(self, problem: Problem, limits: Limits, clock: Clock, start: Placement) -> Placement | None:
@@ -68,7 +71,7 @@ class ClosedForm:
 
     name = "closed form"
 
-    def prove(self, question: Question, clock: Clock, report: Callable[[Value | None, Value | None], None]) -> Interval:  # noqa: ARG002 - the protocol's
+    def prove(self, question: Question, clock: Clock, report: Report) -> Interval:  # noqa: ARG002 - the protocol's
         """Return the arithmetic bound."""
         lower = BOUNDS[question.objective.name](question.problem, question.limits)
         return Interval(lower=lower, placement=None, impossible=lower is None, interrupted=False)
@@ -86,7 +89,7 @@ class ExactSearch:
     def __init__(self, problem: Problem) -> None:
         self._search: PrefixSearch = prefix_search(problem)
 
-    def prove(self, question: Question, clock: Clock, report: Callable[[Value | None, Value | None], None]) -> Interval:
+    def prove(self, question: Question, clock: Clock, report: Report) -> Interval:
         """Return the exact value with a placement, or that there is none."""
 
         def attempt(limits: Limits) -> Interval:
@@ -106,7 +109,7 @@ class ConstraintSolver:
 
     name = "cp-sat"
 
-    def prove(self, question: Question, clock: Clock, report: Callable[[Value | None, Value | None], None]) -> Interval:
+    def prove(self, question: Question, clock: Clock, report: Report) -> Interval:
         """Return what CP-SAT proves in the time left."""
         from solver.model import run  # noqa: PLC0415 - OR-Tools takes a third of a second to import
 
@@ -145,14 +148,15 @@ def descend(
     question: Question,
     attempt: Callable[[Limits], Interval],
     clock: Clock,
-    report: Callable[[Value | None, Value | None], None],
+    report: Report,
     *,
     fewest_first: bool,
 ) -> Interval:
     """Close the interval of a level by asking for placements within ever tighter limits.
 
-    Bisection between bound and best value while the gap is wide, then strict descent: the best placement's own value is the
-    next limit to stay below, until no placement is left. `fewest_first` says that an attempt's answer uses the fewest nodes.
+    Bisection between bound and best value while the gap is wide, then strict descent: the best placement's own value is
+    the next limit to stay below, until no placement is left. `fewest_first` says that an attempt's answer uses the
+    fewest nodes.
     """
     problem, objective, limits, lower, best = (
         question.problem,
@@ -187,7 +191,7 @@ def descend(
 
 
 def _beyond(value: Value) -> Value:
-    """Return the least value that is left when the given one cannot be reached: the next integer, or (a bound of) itself."""
+    """Return the least value that is left when the given one is out of reach: the next integer, or a bound, itself."""
     return value + 1 if isinstance(value, int) else value
 
 

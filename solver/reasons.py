@@ -7,7 +7,6 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from solver.bounds import largest_item_bytes
-from solver.effort import Effort
 from solver.measures import stage_load
 from solver.objectives import OBJECTIVES
 from solver.problem import Block, Node, Rules
@@ -15,6 +14,7 @@ from solver.solve import Outcome, Solution, solve
 from tensors.units import format_bytes
 
 if TYPE_CHECKING:
+    from solver.effort import Effort
     from solver.problem import Problem
 
 __all__ = ["reasons_why_infeasible"]
@@ -31,9 +31,15 @@ def reasons_why_infeasible(problem: Problem, effort: Effort) -> tuple[str, ...]:
         return ("No node may take a block: every node is excluded or has no budget after its reserve.",)
     without_rules = replace(problem, rules=_NO_RULES)
     if problem.rules != _NO_RULES and _fits(without_rules, quick):
-        return ("The rules asked for leave no placement; without them the model fits.", *_fitting_changes(problem, quick))
+        return (
+            "The rules asked for leave no placement; without them the model fits.",
+            *_fitting_changes(problem, quick),
+        )
     if problem.has_forbidden_links and _fits(_without_forbidden(problem), quick):
-        return ("The forbidden links leave no placement; without them the model fits.", *_fitting_changes(problem, quick))
+        return (
+            "The forbidden links leave no placement; without them the model fits.",
+            *_fitting_changes(problem, quick),
+        )
     return (*_shortage(without_rules, quick), *_fitting_changes(problem, quick))
 
 
@@ -43,27 +49,28 @@ def _shortage(problem: Problem, effort: Effort) -> tuple[str, ...]:
     if heaviest > max(budgets):
         index = max(range(len(problem.items)), key=lambda item: problem.items[item].load_bytes)
         node = max(problem.nodes, key=lambda candidate: candidate.budget_bytes)
-        return (
+        sentence = (
             f"Block {index} with what belongs to it takes {_exact(heaviest)}, "
-            f"more than the largest budget, {_exact(node.budget_bytes)} on {node.name}.",
+            f"more than the largest budget, {_exact(node.budget_bytes)} on {node.name}."
         )
+        return (sentence,)
     short = problem.total_bytes - sum(budgets)
     if short > 0:
-        return (
-            f"The budgets together hold {_exact(sum(budgets))} and the model needs {_exact(problem.total_bytes)}: "
-            f"short by {_exact(short)}.",
-        )
-    return (
+        held, needed = _exact(sum(budgets)), _exact(problem.total_bytes)
+        return (f"The budgets together hold {held} and the model needs {needed}: short by {_exact(short)}.",)
+    sentence = (
         f"The budgets together hold {_exact(-short)} more than the model needs, but blocks do not divide "
-        "and no order of the nodes takes them all.",
-        *_near_miss(problem, effort),
+        "and no order of the nodes takes them all."
     )
+    return (sentence, *_near_miss(problem, effort))
 
 
 def _near_miss(problem: Problem, effort: Effort) -> tuple[str, ...]:
     """Return the placement that overfills the budgets by the smallest share, as a sentence."""
     scale = 2
-    grown = replace(problem, nodes=tuple(replace(node, budget_bytes=node.budget_bytes * scale) for node in problem.nodes))
+    grown = replace(
+        problem, nodes=tuple(replace(node, budget_bytes=node.budget_bytes * scale) for node in problem.nodes)
+    )
     solution = solve(grown, (OBJECTIVES["balance"],), effort)
     if solution.placement is None:
         return ()
@@ -74,11 +81,12 @@ def _near_miss(problem: Problem, effort: Effort) -> tuple[str, ...]:
     )
     load = stage_load(problem, worst)
     least = "at least " if solution.outcome is not Outcome.OPTIMAL else ""
-    return (
+    sentence = (
         f"The nearest miss puts {_exact(load.load_bytes)} on {worst.node}, "
         f"{_exact(load.load_bytes - load.budget_bytes)} above its budget: every budget would have to be "
-        f"{least}{float(over * 100):.2f} % larger.",
+        f"{least}{float(over * 100):.2f} % larger."
     )
+    return (sentence,)
 
 
 def _fitting_changes(problem: Problem, effort: Effort) -> tuple[str, ...]:
@@ -118,7 +126,9 @@ def _one_more_node(problem: Problem, effort: Effort) -> str | None:
     for group in by_size:
         member = group.members[0]
         taken = {node.name for node in problem.nodes}
-        name = next(candidate for number in range(len(taken) + 1) if (candidate := f"{member.name}+{number}") not in taken)
+        name = next(
+            candidate for number in range(len(taken) + 1) if (candidate := f"{member.name}+{number}") not in taken
+        )
         extra = Node(name, member.budget_bytes, member.bytes_per_second, member.stage_ns)
         if _fits(replace(problem, nodes=(*problem.nodes, extra)), effort):
             return f"With one more node like {member.name}, with a budget of {_exact(member.budget_bytes)}, it fits."

@@ -1,12 +1,13 @@
 """The specification: what a placement must satisfy, in plain Python.
 
-Every rule of docs/model.md has one function of its name here. The searches and the CP-SAT model say the same again, and tests
-make them agree.
+Every rule of docs/model.md has one function of its name here. The searches and the CP-SAT model say the same again,
+and tests make them agree.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from solver.measures import nodes_used, stage_load
@@ -91,7 +92,7 @@ def order(problem: Problem, placement: Placement) -> Iterator[str]:
     """Nodes named in an order follow each other in it, where they are used."""
     rank = {node: number for number, node in enumerate(problem.rules.order)}
     ranked = [stage.node for stage in placement.stages if stage.node in rank]
-    for before, after in zip(ranked, ranked[1:], strict=False):
+    for before, after in pairwise(ranked):
         if rank[before] > rank[after]:
             yield f'"{after}" comes after "{before}" against the order asked for'
 
@@ -114,11 +115,12 @@ def min_blocks(problem: Problem, placement: Placement) -> Iterator[str]:
     """A used node holds at least so many blocks."""
     for stage in placement.stages:
         if stage.end - stage.start < problem.rules.min_blocks:
-            yield f'"{stage.node}" holds {stage.end - stage.start} blocks, at least {problem.rules.min_blocks} asked for'
+            count = stage.end - stage.start
+            yield f'"{stage.node}" holds {count} blocks, at least {problem.rules.min_blocks} asked for'
 
 
 def hops(problem: Problem, placement: Placement) -> Iterator[str]:
     """No two stages in a row are joined by a forbidden link."""
-    for stage, following in zip(placement.stages, placement.stages[1:], strict=False):
+    for stage, following in pairwise(placement.stages):
         if problem.link(stage.node, following.node).forbidden:
             yield f'the link from "{stage.node}" to "{following.node}" is forbidden'

@@ -1,4 +1,7 @@
-"""Lexicographic search: prove one objective, fix its value as a limit, go on to the next, and return the canonical answer."""
+"""Lexicographic search.
+
+Prove one objective, fix its value as a limit, go on to the next, and return the canonical answer.
+"""
 
 from __future__ import annotations
 
@@ -37,9 +40,10 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """One objective with its value, its best bound and all bounds. `proof` is the cheapest prover that suffices, or "none".
+    """One objective with its value, its best bound and all bounds.
 
-    `bound` is None where an earlier level is open or nothing is known.
+    `proof` is the cheapest prover that suffices, or "none". `bound` is None where an
+    earlier level is open or nothing is known.
     """
 
     objective: Objective
@@ -98,7 +102,7 @@ def solve(
             outcome = Outcome.INFEASIBLE if state.impossible else Outcome.UNKNOWN
             return Solution(outcome, None, (), state.interrupted, clock.deterministic_time, clock.wall_ms)
         found.append((objective, bounds))
-    placement = state.best if state.open else _canonical(problem, chosen, state, clock)
+    placement = _answer(problem, chosen, state, clock)
     levels = tuple(_level_of(problem, objective, placement, bounds) for objective, bounds in found)
     _audit(problem, placement, levels, proved=not state.open)
     return Solution(
@@ -164,10 +168,13 @@ def _better(problem: Problem, objective: Objective, best: Placement | None, othe
     return best
 
 
-def _canonical(problem: Problem, provers: tuple[Prover, ...], state: _State, clock: Clock) -> Placement:
+def _answer(problem: Problem, provers: tuple[Prover, ...], state: _State, clock: Clock) -> Placement:
+    """Return the canonical placement where every level is proved, else the best so far."""
     best = state.best
     if best is None:
-        raise AuditError("a question counts as proved without a placement")
+        raise AuditError("levels were worked through without a placement")
+    if state.open:
+        return best
     try:
         for prover in provers:
             placement = prover.canonical(problem, state.limits, clock, best)

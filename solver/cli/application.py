@@ -23,7 +23,7 @@ class Command:
 COMMANDS = (
     Command("plan", "solver.cli.plan:plan", "Place a model on the nodes of a cluster, with a proof: the main job."),
     Command("inspect", "solver.cli.inspect:inspect", "Show a model's tensors: bytes by block, role, type or file."),
-    Command("check", "solver.cli.plan:check", "Audit a plan again from its own inputs, trusting none of its results."),
+    Command("check", "solver.cli.check:check", "Audit a plan again from its own inputs, trusting none of its results."),
     Command("tiers", "solver.cli.closed_form:tiers", "Count the nodes that a model needs, for each size of memory."),
     Command("route", "solver.cli.closed_form:route", "Say by arithmetic whether a model fits a set of unlike nodes."),
     Command("seams", "solver.cli.closed_form:seams", "Say what crosses the boundaries of nodes, and for how long."),

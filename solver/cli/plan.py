@@ -26,7 +26,6 @@ from solver.objectives import objectives_named
 from solver.plan import plan as solve_plan
 from solver.problem_file import problem_to_document
 from solver.report.plan_json import PlanInputs, plan_document
-from solver.report.plan_text import plan_text
 from solver.solve import Outcome
 
 if TYPE_CHECKING:
@@ -75,7 +74,9 @@ def plan(
     return ExitCode.INTERRUPTED if answer.solution.interrupted else _CODES[answer.outcome]
 
 
-def _write(answer: Plan, question: Question, inputs: PlanInputs, problem: ProblemOptions, output: PlanOutputOptions) -> None:
+def _write(
+    answer: Plan, question: Question, inputs: PlanInputs, problem: ProblemOptions, output: PlanOutputOptions
+) -> None:
     document = plan_document(answer, inputs, timings=not output.no_timings)
     if problem.write_problem is not None:
         write_file(problem.write_problem, document_text(problem_to_document(answer.problem)))
@@ -87,7 +88,12 @@ def _write(answer: Plan, question: Question, inputs: PlanInputs, problem: Proble
         write_file(output.report, plan_html(answer, document))
     for note in question.remarks:
         write_note(note)
-    write_text(document_text(document) if output.json else plan_text(answer, paint(), timings=not output.no_timings))
+    if output.json:
+        write_text(document_text(document))
+        return
+    from solver.report.plan_text import plan_text  # noqa: PLC0415 - JSON needs none of it
+
+    write_text(plan_text(answer, paint(), timings=not output.no_timings))
 
 
 def _without_path(model: str | None, output: PlanOutputOptions) -> str | None:

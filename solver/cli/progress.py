@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from contextlib import contextmanager
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from solver.effort import Progress, silent
@@ -23,7 +24,10 @@ _CLEAR_LINE = "\r\033[K"
 
 @contextmanager
 def shown_progress(*, quiet: bool) -> Iterator[Progress]:
-    """Yield a progress that keeps one line with the best value, the bound and the gap; nothing if quiet or unwatched."""
+    """Yield a progress that keeps one line with the best value, the bound and the gap.
+
+    Nothing if quiet or unwatched.
+    """
     if quiet or not sys.stderr.isatty():
         yield silent
         return
@@ -51,7 +55,7 @@ def _sentence(best: Value | None, bound: Value | None) -> str:
         return "looking for a placement"
     if bound is None:
         return f"best {_short(best)}, no bound yet"
-    gap = float(abs(best - bound) / abs(best)) * 100 if best else 0.0
+    gap = abs(float(Fraction(best) - Fraction(bound))) / abs(float(best)) * 100 if best else 0.0
     return f"best {_short(best)}, bound {_short(bound)}, gap {gap:.2f} %"
 
 

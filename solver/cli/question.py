@@ -69,7 +69,8 @@ def setting_of(
     """
     if engine.engine is not EngineName.GENERIC:
         raise UsageError(
-            f'layerfit plan, --engine: "{engine.engine}" is planned for and not there yet; expected generic. Leave it out.'
+            f'layerfit plan, --engine: the rules of "{engine.engine}" are not in this version; expected generic. '
+            "Leave it out."
         )
     workload = options.workload(engine.engine, inventory.architecture.context_tokens)
     try:

@@ -1,7 +1,8 @@
 """The one answer among equals: it depends on the problem and the limits alone, never on how a solver got there.
 
-Fewest nodes; then the earliest-listed class at each stage from the front; then the longest stage from the front; then the
-lowest-numbered node of a class. Which classes can still follow is asked of the longest-prefix search run from the other end.
+Fewest nodes; then the earliest-listed class at each stage from the front; then the longest stage from the front; then
+the lowest-numbered node of a class. Which classes can still follow is asked of the longest-prefix search run from the
+other end.
 """
 
 from __future__ import annotations
@@ -27,8 +28,7 @@ __all__ = ["canonical_placement", "placement_of"]
 def placement_of(search: PrefixSearch, problem: Problem, chain: Chain) -> Placement:
     """Return a chain with the lowest-numbered free node of its group at every stage."""
     free = [
-        [member.name for index in group.classes for member in problem.classes[index].members]
-        for group in search.groups
+        [member.name for index in group.classes for member in problem.classes[index].members] for group in search.groups
     ]
     return Placement(tuple(Stage(start=start, end=end, node=free[group].pop(0)) for group, start, end in chain.stages))
 

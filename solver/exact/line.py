@@ -35,8 +35,8 @@ class Group:
 class Line:
     """The items in the direction of travel. `prefix` has shape (items + 1,), in bytes.
 
-    `pins` are (item, group); `first` and `last` are groups, NO_GROUP where the node named may take nothing and None where no
-    rule speaks; `ranks` hold a group's place in the order asked for, or None.
+    `pins` are (item, group); `first` and `last` are groups, NO_GROUP where the node named may take nothing and None
+    where no rule speaks; `ranks` hold a group's place in the order asked for, or None.
     """
 
     prefix: NDArray[np.int64]
@@ -101,9 +101,10 @@ def line_of(problem: Problem, groups: Sequence[Group]) -> Line:
 
 
 def farthest_ends(line: Line, caps: Sequence[int]) -> NDArray[np.int32]:
-    """Return the farthest end of a stage by group and start, shape (groups, items + 2); the start itself where none fits.
+    """Return the farthest end of a stage by group and start, shape (groups, items + 2).
 
-    `caps` are the largest loads by group in bytes. The last column stands for a state that does not exist and leads to 0.
+    It is the start itself where nothing fits. `caps` are the largest loads by group in bytes. The last column
+    stands for a state that does not exist and leads to 0.
     """
     count = line.items
     total = int(line.prefix[-1])

@@ -1,13 +1,14 @@
 """Longest-prefix search: exact for every question that is about memory and the number of nodes.
 
-For counts used of each group of equal nodes, reach[counts] = the longest prefix of items that those nodes can hold in some
-order. Holding more is never worse, so one number a state is enough, and reach is a maximum over the group that comes last:
+For counts used of each group of equal nodes, reach[counts] = the longest prefix of items that those nodes can hold in
+some order. Holding more is never worse, so one number a state is enough, and reach is a maximum over the group that
+comes last:
 
     reach[counts] = max over groups g with counts[g] > 0 of farthest[g][reach[counts - 1 of g]]
 
-States = product of (count + 1) over groups: 2^n for n unlike nodes, few for equal ones. Pins, first, last and order keep the
-rule "more is never worse" (what is skipped is never a node that must be used); a least number of blocks a node does not, nor do
-forbidden links, and the search declines those.
+States = product of (count + 1) over groups: 2^n for n unlike nodes, few for equal ones. Pins, first, last and order
+keep the rule "more is never worse" (what is skipped is never a node that must be used); a least number of blocks a
+node does not, nor do forbidden links, and the search declines those.
 """
 
 from __future__ import annotations
@@ -45,8 +46,8 @@ class Chain:
 class PrefixSearch:
     """The states of a problem, laid out once for any number of passes.
 
-    `levels[j]` holds the states that use j nodes; `sources[j]`, shape (groups, states of level j), the state without one node
-    of each group, or the number of states where there is none.
+    `levels[j]` holds the states that use j nodes; `sources[j]`, shape (groups, states of level j), the state without
+    one node of each group, or the number of states where there is none.
     """
 
     groups: tuple[Group, ...]
@@ -115,8 +116,8 @@ def reach(
 ) -> tuple[NDArray[np.int32], int | None]:
     """Return the longest prefix by state up to a number of nodes, and the fewest nodes that hold all items or None.
 
-    The array has shape (states + 1,), its last entry standing for no state. With `stop_at_end` levels after the first that
-    holds everything are left at 0.
+    The array has shape (states + 1,), its last entry standing for no state. With `stop_at_end` levels after the first
+    that holds everything are left at 0.
     """
     count = search.line.items
     longest = np.zeros(search.states + 1, dtype=np.int32)

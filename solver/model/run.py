@@ -1,6 +1,7 @@
-"""Runs of the CP-SAT model: is there a placement within limits, what is the least of an objective, and which is canonical.
+"""Runs of the CP-SAT model: is there a placement within limits, what is the least value, and which is canonical.
 
-The search runs in a thread so that an interrupt reaches Python at once; the run is then stopped and its best answer kept.
+The search runs in a thread so that an interrupt reaches Python at once; the run is then stopped and its best answer
+kept.
 """
 
 from __future__ import annotations
@@ -110,7 +111,7 @@ def canonical_placement(problem: Problem, limits: Limits, clock: Clock, start: P
         answer = _solve(model, v, problem, sizes, clock, best.placement, None)
         if answer.placement is None or not answer.settled or answer.lower is None:
             return Answer(best.placement, None, settled=False, interrupted=answer.interrupted)
-        model.clear_objective()
+        model.clear_objective()  # type: ignore[no-untyped-call]  # OR-Tools leaves it untyped
         model.add(choice == answer.lower)
         best = answer
     return best

@@ -19,8 +19,8 @@ Decide    cut[k] in 0 … |I|, where stage k starts;  bytes[k] = P[cut[k]];
     (order)     use[k,b] + sum_{k' > k} use[k',a] <= 1                             for a before b in the order asked for
     (hops)      use[k,a] + use[k+1,b] <= 1                                         for forbidden links a → b
 
-A node that a rule names is a class of its own. Only integers of bytes enter, divided by what divides every item; ratios have
-become caps before.
+A node that a rule names is a class of its own. Only integers of bytes enter, divided by what divides every item;
+ratios have become caps before.
 """
 
 from __future__ import annotations
@@ -228,7 +228,7 @@ def capacity(v: Variables, sizes: Sizes, k: int) -> cp_model.LinearExpr:
 
 def hint(model: cp_model.CpModel, v: Variables, problem: Problem, sizes: Sizes, start: Placement) -> None:
     """Hint every variable from a placement that the rules allow and that has no more stages than the model."""
-    model.clear_hints()
+    model.clear_hints()  # type: ignore[no-untyped-call]  # OR-Tools leaves it untyped
     class_of = {
         member.name: position
         for position, index in enumerate(sizes.classes)
@@ -257,7 +257,10 @@ def _forbidden(problem: Problem, sizes: Sizes) -> Iterator[tuple[int, int]]:
         return
     for a, source in enumerate(sizes.classes):
         for b, target in enumerate(sizes.classes):
-            if a != b and problem.link(
-                problem.classes[source].members[0].name, problem.classes[target].members[0].name
-            ).forbidden:
+            if (
+                a != b
+                and problem.link(
+                    problem.classes[source].members[0].name, problem.classes[target].members[0].name
+                ).forbidden
+            ):
                 yield a, b

@@ -23,10 +23,21 @@ if TYPE_CHECKING:
     from solver.objectives import Value
     from solver.plan import Plan
     from solver.problem import Problem
-    from solver.projection import PlanStage, PoolLoad
+    from solver.projection import PlanStage, PoolLoad, Seam, Transfer
     from solver.solve import Level
 
-__all__ = ["PLAN_SCHEMA", "PlanInputs", "instance_sha256", "plan_document"]
+__all__ = [
+    "PLAN_SCHEMA",
+    "PlanInputs",
+    "check_document",
+    "instance_sha256",
+    "plan_document",
+    "pool_document",
+    "seam_document",
+    "shown",
+    "stage_document",
+    "transfer_document",
+]
 
 PLAN_SCHEMA = "layerfit/plan/1"
 
@@ -62,24 +73,11 @@ def plan_document(plan: Plan, inputs: PlanInputs, *, timings: bool) -> dict[str,
         "outcome": plan.outcome.value,
         "objective": [_level(level) for level in plan.solution.levels],
         "proof": max((level.proof for level in plan.solution.levels), key=_PROOFS.index, default=None),
-        "stages": [_stage(stage) for stage in plan.stages],
-        "pools": [_pool(pool) for pool in plan.pools],
-        "check": _check(plan.check),
-        "seams": [
-            {
-                "from": seam.source,
-                "to": seam.target,
-                "bytes_per_token": seam.bytes_per_token,
-                "prefill_bytes": seam.prefill_bytes,
-                "sideband_bytes_per_query": seam.sideband_bytes_per_query,
-                "latency_ns": seam.latency_ns,
-            }
-            for seam in plan.seams
-        ],
-        "transfer": [
-            {"device": transfer.device, "bytes": transfer.bytes, "seconds": transfer.seconds}
-            for transfer in plan.transfers
-        ],
+        "stages": [stage_document(stage) for stage in plan.stages],
+        "pools": [pool_document(pool) for pool in plan.pools],
+        "check": check_document(plan.check),
+        "seams": [seam_document(seam) for seam in plan.seams],
+        "transfer": [transfer_document(transfer) for transfer in plan.transfers],
         "reasons": list(plan.reasons),
         "notes": list(plan.notes),
         "solver": _solver(plan, inputs.effort, timings=timings),
@@ -119,26 +117,28 @@ def _level(level: Level) -> dict[str, Any]:
     ratio = level.value if isinstance(level.value, Fraction) else None
     return {
         "name": level.objective.name,
-        "value": _shown(level.value),
-        "bound": None if level.bound is None else _shown(level.bound),
+        "value": shown(level.value),
+        "bound": None if level.bound is None else shown(level.bound),
         "gap": None if level.bound is None else _gap(level.value, level.bound),
         "unit": level.objective.unit,
         "proof": level.proof,
         "numerator": None if ratio is None else ratio.numerator,
         "denominator": None if ratio is None else ratio.denominator,
-        "bounds": [{"name": bound.name, "value": _shown(bound.value)} for bound in level.bounds],
+        "bounds": [{"name": bound.name, "value": shown(bound.value)} for bound in level.bounds],
     }
 
 
-def _shown(value: Value) -> int | float:
+def shown(value: Value) -> int | float:
+    """Return a value as documents show it: a ratio as a float, all else exactly."""
     return float(value) if isinstance(value, Fraction) else value
 
 
 def _gap(value: Value, bound: Value) -> float:
-    return 0.0 if value == bound else float(Fraction(abs(value - bound)) / abs(value))
+    return 0.0 if value == bound else float(abs(Fraction(value) - Fraction(bound)) / abs(Fraction(value)))
 
 
-def _stage(stage: PlanStage) -> dict[str, Any]:
+def stage_document(stage: PlanStage) -> dict[str, Any]:
+    """Return the document of one stage."""
     return {
         "chain": stage.chain,
         "start": stage.start,
@@ -160,7 +160,8 @@ def _stage(stage: PlanStage) -> dict[str, Any]:
     }
 
 
-def _pool(pool: PoolLoad) -> dict[str, Any]:
+def pool_document(pool: PoolLoad) -> dict[str, Any]:
+    """Return the document of one pool."""
     return {
         "pool": pool.pool,
         "node": pool.node,
@@ -177,7 +178,8 @@ def _pool(pool: PoolLoad) -> dict[str, Any]:
     }
 
 
-def _check(check: PlanCheck | None) -> dict[str, Any]:
+def check_document(check: PlanCheck | None) -> dict[str, Any]:
+    """Return the document of the check against closed forms; scalars are null without one."""
     ceiling = None if check is None else check.imbalance_ceiling
     return {
         "minimum_nodes": None if check is None else check.minimum_nodes,
@@ -190,6 +192,23 @@ def _check(check: PlanCheck | None) -> dict[str, Any]:
         "imbalance_ceiling": None if ceiling is None else float(ceiling),
         "assumption_holds": None if check is None else check.assumption_holds,
     }
+
+
+def seam_document(seam: Seam) -> dict[str, Any]:
+    """Return the document of one seam."""
+    return {
+        "from": seam.source,
+        "to": seam.target,
+        "bytes_per_token": seam.bytes_per_token,
+        "prefill_bytes": seam.prefill_bytes,
+        "sideband_bytes_per_query": seam.sideband_bytes_per_query,
+        "latency_ns": seam.latency_ns,
+    }
+
+
+def transfer_document(transfer: Transfer) -> dict[str, Any]:
+    """Return the document of one transfer."""
+    return {"device": transfer.device, "bytes": transfer.bytes, "seconds": transfer.seconds}
 
 
 def _solver(plan: Plan, effort: Effort, *, timings: bool) -> dict[str, Any]:

@@ -14,7 +14,16 @@ from solver.exact.prefix import applies
 from solver.solve import Outcome, solve
 
 EFFORT = Effort(time_limit_seconds=60, deterministic_limit=None, workers=1, seed=0)
-LISTS = ("nodes", "balance", "load", "nodes,balance", "balance,nodes", "load,balance", "nodes,load", "load,nodes,balance")
+LISTS = (
+    "nodes",
+    "balance",
+    "load",
+    "nodes,balance",
+    "balance,nodes",
+    "load,balance",
+    "nodes,load",
+    "load,nodes,balance",
+)
 
 
 def agree(seed: int, *, ruled: bool, exact: bool) -> None:

@@ -1,0 +1,83 @@
+"""`layerfit check`: audit a plan again from its own inputs, and on request prove it again by another method."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from solver.cli.options import LimitOptions
+from solver.cli.output import write_document, write_text
+from solver.cli.run import ExitCode
+from solver.effort import Effort
+from solver.recheck import Finding, findings, read_claim, reproved, same_model
+from solver.report.terminal import escape
+
+if TYPE_CHECKING:
+    from solver.recheck import Claim
+    from solver.solve import Solution
+
+__all__ = ["check"]
+
+CHECK_SCHEMA = "layerfit/check/1"
+
+
+def check(
+    plan: Annotated[Path, Parameter(metavar="PLAN.json", help="A plan as `layerfit plan -o` writes it.")],
+    /,
+    *,
+    model: Annotated[
+        str | None, Parameter(metavar="MODEL", help="Also read this model and compare its headers and its problem.")
+    ] = None,
+    reprove: Annotated[
+        bool, Parameter(show_default=False, help="Solve the problem again by another method than the plan's.")
+    ] = False,
+    json: Annotated[bool, Parameter(show_default=False, help="Write one JSON document and nothing else.")] = False,
+    limits: LimitOptions = LimitOptions(),
+) -> ExitCode:
+    """Audit a plan again from its own inputs, trusting none of its results."""
+    claim = read_claim(plan)
+    found = list(findings(claim))
+    if model is not None:
+        from tensors import read  # noqa: PLC0415 - most audits need no reader
+
+        found.extend(same_model(claim, read(model)))
+    solution = None
+    if reprove:
+        effort = Effort(limits.time_limit, limits.deterministic_limit, limits.workers, limits.seed)
+        solution, more = reproved(claim, effort)
+        found.extend(more)
+    if json:
+        write_document(_document(claim, found, solution))
+    else:
+        write_text(_text(claim, found, solution))
+    return ExitCode.ANSWER_IS_NO if found else ExitCode.ANSWERED
+
+
+def _document(claim: Claim, found: list[Finding], solution: Solution | None) -> dict[str, object]:
+    return {
+        "schema": CHECK_SCHEMA,
+        "plan": claim.where,
+        "outcome": claim.outcome.value,
+        "holds": not found,
+        "findings": [{"place": finding.place, "problem": finding.problem} for finding in found],
+        "reproved": None if solution is None else solution.outcome.value,
+        "proofs": None
+        if solution is None
+        else [{"name": level.objective.name, "proof": level.proof} for level in solution.levels],
+    }
+
+
+def _text(claim: Claim, found: list[Finding], solution: Solution | None) -> str:
+    if found:
+        lines = [f"{claim.where}: the plan does not stand; {len(found)} finding(s)."]
+        lines += [f"  {finding.place}: {finding.problem}" for finding in found]
+    else:
+        lines = [f"{claim.where}: the plan stands; every figure follows from its own inputs."]
+    if solution is not None:
+        proofs = ", ".join(f"{level.objective.name} by {level.proof}" for level in solution.levels)
+        lines.append(f"Proved again: {solution.outcome.value}{f' ({proofs})' if proofs else ''}.")
+    elif not found:
+        lines.append("Proofs are its own claims: --reprove proves them again by another method.")
+    return "".join(f"{escape(line)}\n" for line in lines)
