@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from solver.cluster import ClusterNode
-    from tensors.inventory import Inventory
     from solver.effort import Effort
+    from tensors.inventory import Inventory
 
 __all__ = ["Claim", "Finding", "claim_from_bytes", "findings", "read_claim", "reproved", "same_model"]
 

@@ -1,7 +1,7 @@
 """The engine that is none in particular: weights and cache are counted, the reserve covers the rest.
 
-Input tensors (and those of no block) load the first stage, head tensors the last; a tied head costs the last stage a copy of the
-embedding, paid once where one stage holds both ends. The context is per sequence and nothing is padded.
+Input tensors (and those of no block) load the first stage, head tensors the last; a tied head costs the last stage a
+copy of the embedding, paid once where one stage holds both ends. The context is per sequence and nothing is padded.
 """
 
 from __future__ import annotations
