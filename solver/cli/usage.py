@@ -82,6 +82,7 @@ def _missing(error: MissingArgumentError, help_hint: str) -> str:
     argument = error.argument
     if argument is None:
         return f": an argument is missing; expected it after the command. {help_hint}"
+    name = next((name for name in argument.names if name.startswith("--")), argument.name)
     if error.keyword or argument.tokens or not argument.required:
-        return f", {error.keyword or argument.name}: no value stands after it; expected one. {help_hint}"
-    return f": {argument.name} is missing; expected it after the command. {help_hint}"
+        return f", {error.keyword or name}: no value stands after it; expected one. {help_hint}"
+    return f": {name} is missing; expected it after the command. {help_hint}"

@@ -86,7 +86,7 @@ def _tensors(inventory: Inventory) -> Table:
 
 def _files(inventory: Inventory) -> Table:
     return Table(
-        columns=("file", "file_bytes", "header_bytes", "tensor_bytes", "padding_bytes", "missing_bytes"),
+        columns=("file", "size_bytes", "header_bytes", "tensor_bytes", "padding_bytes", "missing_bytes"),
         rows=tuple(
             (
                 file.name,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -121,7 +121,7 @@ Q8_0        4  136.00 MiB  134,217,728  █████████████�
 F32         1    1.00 KiB          256  ▏
 """,
     View.FILE: """\
-file             file    header      tensor  padding  missing
+file             size    header      tensor  padding  missing
 tiny.gguf  136.00 MiB  3.97 KiB  136.00 MiB     32 B      7 B
 """,
     View.TENSOR: """\

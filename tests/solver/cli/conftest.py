@@ -1,0 +1,34 @@
+"""Run commands in this process and see what a person would see."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from support.commands import Ran
+
+from solver.cli import main
+from tensors import synthetic
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from support.commands import Layerfit
+
+
+@pytest.fixture
+def layerfit(capsys: pytest.CaptureFixture[str]) -> Layerfit:
+    """Return a function that runs a command line and returns its exit code and what it wrote."""
+
+    def run(*arguments: str | Path) -> Ran:
+        code = main([str(argument) for argument in arguments])
+        written = capsys.readouterr()
+        return Ran(code, written.out, written.err)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the path of a small header-only model."""
+    return synthetic.write("tiny-experts", tmp_path_factory.mktemp("tiny"))[0]

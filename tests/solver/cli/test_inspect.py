@@ -1,0 +1,61 @@
+"""`layerfit inspect` from arguments to what is written."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+import tensors
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+    from typing import Any
+
+    from support.commands import Layerfit
+
+    Validate = Callable[[Mapping[str, Any]], None]
+
+
+def test_one_document_and_nothing_else(tiny_model: Path, layerfit: Layerfit, validate_document: Validate) -> None:
+    code, out, err = layerfit("inspect", tiny_model, "--json")
+    document = json.loads(out)
+    validate_document(document)
+
+    assert (0, "") == (code, err)
+    assert tensors.read(tiny_model).weight_bytes == document["model"]["weight_bytes"]
+    assert "tensors" not in document
+
+
+def test_the_document_lists_tensors_when_they_are_asked_for(
+    tiny_model: Path, layerfit: Layerfit, validate_document: Validate
+) -> None:
+    document = json.loads(layerfit("inspect", tiny_model, "--json", "--by", "tensor").out)
+    validate_document(document)
+
+    assert document["model"]["tensors"] == len(document["tensors"])
+    assert document["model"]["weight_bytes"] == sum(tensor["bytes"] for tensor in document["tensors"])
+
+
+@pytest.mark.parametrize("view", ["block", "role", "type", "tensor", "file"])
+def test_every_view_is_text_csv_and_markdown(view: str, tiny_model: Path, layerfit: Layerfit) -> None:
+    """The same rows in each."""
+    text = layerfit("inspect", tiny_model, "--by", view)
+    rows = list(csv.reader(io.StringIO(layerfit("inspect", tiny_model, "--by", view, "--format", "csv").out)))
+    lines = layerfit("inspect", tiny_model, "--by", view, "--format", "markdown").out.splitlines()
+
+    assert (0, "") == (text.code, text.err)
+    assert len(rows) + 1 == len(lines)
+    assert text.out.splitlines()[-1].split()[0] in {cell for cell in rows[-1] if cell}
+
+
+def test_a_missing_model_is_one_line(tmp_path: Path, layerfit: Layerfit) -> None:
+    code, out, err = layerfit("inspect", tmp_path / "none.gguf", "--json")
+
+    assert (2, "") == (code, out)
+    assert err.startswith(f"{tmp_path / 'none.gguf'}: ")
+    assert 1 == err.count("\n")
