@@ -32,6 +32,7 @@ __all__ = ["BUILT_IN_FACTS", "NamedFacts", "read_facts"]
 
 _LARGEST_FILE = 4 * 2**20
 _WRONG_TYPE = re.compile(r"Expected `int`, got `(?P<got>[^`]*)` - at `\$\.(?P<key>.*)`")
+_TOO_LARGE = re.compile(r"Expected `int` <= (?P<most>\d+) - at `\$\.(?P<key>.*)`")
 _MISSING = re.compile(r"Object missing required field `(?P<key>.*)`")
 _UNKNOWN = re.compile(r"Object contains unknown field `(?P<key>.*)`", re.DOTALL)
 
@@ -141,4 +142,6 @@ def _refusal(problem: str) -> str:
         return f"{match['key']} is missing; expected {', '.join(known)}. Add it."
     if match := _WRONG_TYPE.fullmatch(problem):
         return f"{match['key']} is of type {match['got']}; expected a whole number. Correct it."
+    if match := _TOO_LARGE.fullmatch(problem):
+        return f"{match['key']} is too large; expected a whole number up to {match['most']}. Correct it."
     return f"{problem}; expected {', '.join(known)}. Correct it."

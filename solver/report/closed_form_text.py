@@ -132,6 +132,7 @@ def route_table(plan: RoutePlan) -> Table:
 
 def seams_text(plan: SeamsPlan, architecture: str, notes: Sequence[str], paint: Paint) -> str:
     """Return what crosses the seams, and the two kinds of time side by side, never added."""
+    seams = "seam" if plan.seam_count == 1 else "seams"
     rate = f"{float(plan.link_rate_bits_per_second / 10**9):g} Gbit/s"
     decode = (_ms(plan.decode_serialization_ns(1), 4), _ms(plan.decode_serialization_ns(plan.seam_count), 4))
     prefill = (_ms(plan.prefill_serialization_ns(1), 3), _ms(plan.prefill_serialization_ns(plan.seam_count), 3))
@@ -143,7 +144,7 @@ def seams_text(plan: SeamsPlan, architecture: str, notes: Sequence[str], paint: 
         ["index sideband, a query", f"{plan.dsa_sideband_bytes_per_query:,}", "", ""],
     ]
     lines = [
-        paint(f"{plan.seam_count} seams between {plan.node_count} nodes", Style.TITLE)
+        paint(f"{plan.seam_count} {seams} between {plan.node_count} nodes", Style.TITLE)
         + f", hidden size {plan.hidden_size:,} ({escape(architecture)})",
         f"link         {rate}: {_met(plan, paint)}",
         "",
