@@ -169,8 +169,8 @@ def _bound(cursor: Cursor, start: int, key: str, length: int, least_bytes: int) 
     if length * least_bytes > remaining:
         raise cursor.refuse(
             start,
-            f"the array of key {quoted(key)} has {length:,} entries; expected at most {remaining // least_bytes:,} in the "
-            f"{remaining:,} bytes that are left. Fetch the file again.",
+            f"the array of key {quoted(key)} has {length:,} entries; expected at most {remaining // least_bytes:,} in "
+            f"the {remaining:,} bytes that are left. Fetch the file again.",
         )
 
 

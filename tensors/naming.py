@@ -1,6 +1,6 @@
 """From the name of a tensor to its stack of blocks, its number there, and its role.
 
-A name is read by itself here; where the stack stands in the chain is known only when all names and the architecture are.
+A name is read by itself here; where its stack stands in the chain shows only when all names and the architecture are known.
 """
 
 from __future__ import annotations
@@ -39,26 +39,31 @@ class ReadName(NamedTuple):
     known: bool
 
 
-_GGUF = re.compile(r"blk\.(\d{1,9})\.(.+)", re.DOTALL)
-_GGUF_WORDS = re.compile(r"(token_embd|output|output_norm|rope_\w+|position_embd|token_types|cls|v|a|mm|enc|dec)\.")
+_GGUF = re.compile(r"(enc\.|dec\.)?blk\.([0-9]{1,9})\.(.+)", re.DOTALL)
+_GGUF_WORDS = re.compile(
+    r"(token_embd|token_embd_norm|token_types|position_embd|per_layer_\w+|output|output_norm|rope_\w+|cls|v|a|mm|enc|dec)"
+    r"(\.|$)"
+)
 _BLOCKS = re.compile(
-    r"((?:[^.]+\.)*?)(?:(?:layers|layer|h|blocks|block)\.(\d{1,9})|(mtp\w*)\.(\d{1,9}))\.(.+)",
+    r"((?:[^.]+\.)*?)(?:(?:layers|layer|h|blocks|block)\.([0-9]{1,9})|(mtp\w*)\.([0-9]{1,9}))\.(.+)",
     re.DOTALL,
 )
 _MTP = re.compile(r"(?:^|\.)(?:mtp|nextn)")
-_MTP_NUMBER = re.compile(r"(?:^|\.)mtp\w*(?:\.\w+)??\.(\d{1,9})(?:\.|$)")
-_EXPERT = re.compile(r"(?<=experts\.)\d+(?=\.)")
+_MTP_NUMBER = re.compile(r"(?:^|\.)mtp\w*(?:\.\w+)??\.([0-9]{1,9})(?:\.|$)")
+_EXPERT = re.compile(r"(?<=experts\.)[0-9]+(?=\.)")
 
 
 def read_name(name: str) -> ReadName:
     """Say what a name tells by itself; every name gets an answer.
 
-    >>> read_name("blk.3.ffn_up_exps.weight")
-    ReadName(stack=<Stack.TRUNK: 1>, number=3, part=<Part.TRUNK: 'trunk'>, role=<Role.ROUTED_EXPERT: 'routed_expert'>, known=True)
+    >>> name = read_name("model.layers.3.mlp.experts.7.up_proj.weight")
+    >>> name.number, name.role.value
+    (3, 'routed_expert')
     """
     match = _GGUF.fullmatch(name)
     if match is not None:
-        return _numbered(Stack.TRUNK, match[1], *gguf_block_role(match[2]))
+        stack = Stack.ENCODER if match[1] == "enc." else Stack.TRUNK
+        return _numbered(stack, match[2], *gguf_block_role(match[3]))
     match = _BLOCKS.fullmatch(name)
     if match is None:
         return _outside(name)
@@ -68,7 +73,10 @@ def read_name(name: str) -> ReadName:
         return ReadName(Stack.NONE, 0, Part.OTHER, side, known=True)
     if "experts." in rest:
         rest = _EXPERT.sub("0", rest, count=1)
-    return _numbered(stack, number or mtp_number, *module_block_role(rest))
+    role, known = module_block_role(rest)
+    if stack is Stack.NEXTN and not known:
+        role, known = Role.NEXTN, True
+    return _numbered(stack, number or mtp_number, role, known)
 
 
 def _numbered(stack: Stack, digits: str, role: Role, known: bool) -> ReadName:

@@ -27,7 +27,7 @@ _GGUF_BLOCK = _table(
     (r"indexer|index_", Role.INDEXER),
     (r"ffn_gate_inp_shexp$|ffn_\w+_shexps?$|ffn_norm_shexp", Role.SHARED_EXPERT),
     (r"ffn_\w+_(ch)?exps$|ffn_(gate|up|down)\.\d+$", Role.ROUTED_EXPERT),
-    (r"ffn_gate_inp|exp_probs_b|ffn_gate_tid2eid|ffn_\w*scale_inp", Role.ROUTER),
+    (r"ffn_gate_inp|(ffn_)?exp_probs_b|ffn_gate_tid2eid|ffn_\w*scale_inp", Role.ROUTER),
     (r"ssm_|time_mix_|channel_mix_|shortconv", Role.RECURRENT),
     (
         r"attn_norm|ffn_norm|(attn|ffn)_(post|pre|output|sub)_norm|(pre|post)_\w*norm|layer_output_norm|layer_norm",
@@ -44,36 +44,46 @@ _GGUF_OUTSIDE = (
     (re.compile(r"output_norm|hc_head|output_hc|altup_"), Part.HEAD, Role.NORM),
     (re.compile(r"(v|mm|mmproj|resampler|clip)(\.|$)"), Part.OTHER, Role.VISION),
     (re.compile(r"a(\.|$)"), Part.OTHER, Role.AUDIO),
-    (re.compile(r"rope_|enc|dec"), Part.OTHER, Role.OTHER),
+    (re.compile(r"enc\.output_norm|dec\.output_norm"), Part.HEAD, Role.NORM),
+    (re.compile(r"rope_"), Part.OTHER, Role.OTHER),
 )
 
 # Words of modules that decide wherever they stand in the name of a block's tensor.
 _ANYWHERE = _table(
+    (r"e_score_correction_bias|expert_bias", Role.ROUTER),
     (r"eh_proj|enorm|hnorm|shared_head|embed_tokens|mtp_\w+|(pre_)?fc(_norm\w*)?", Role.NEXTN),
     (r"indexer|index_\w+", Role.INDEXER),
     (r"shared?_experts?(_\w+)?|shared_mlp|residual_mlp|shared_experts_\w+", Role.SHARED_EXPERT),
     (r"experts?|switch_mlp|input_linear|output_linear|experts_\w+", Role.ROUTED_EXPERT),
 )
 
-# Words that decide as the first word of a block's tensor, then as the second of a wrapper.
+# Words that decide as the first word of a block's tensor, or as the second behind a module that holds others.
 _LEADING = _table(
     (r"(\w*_)?(layer_?|rms)?norm(\d|_\d|_\w+)?|\w*norm\w*|ln_?\w*|\w+_ln", Role.NORM),
     (r"mamba\w*|linear_attn|ssm\w*|time_mix\w*|short_conv|conv\w*|delta_net|A_log|dt_\w+|rg_lru|D", Role.RECURRENT),
     (r"\w*attn\w*|\w*attention\w*|SelfAttention|EncDecAttention|[qkvo]_proj|[Ww]qkv|qkv_proj", Role.ATTENTION),
-    (r"router\w*|gate|e_score_correction_bias|\w*_statics|per_expert_scale", Role.ROUTER),
+    (r"router\w*|gate|\w*_statics|per_expert_scale", Role.ROUTER),
     (r"\w*mlps?\w*|feed_forward\w*|\w*ffn\w*|DenseReluDense|intermediate|output", Role.FEED_FORWARD),
     (r"(gate|up|down|gate_up)_proj|fc\w*|dense\w*|c_fc|c_proj|w[123]", Role.FEED_FORWARD),
     (r"layer_scalar|altup|laurel|per_layer_\w+|layer_?scale\w*|\w*rotary\w*|hc_\w+|scale", Role.OTHER),
 )
-_FEED_FORWARD_WORDS = re.compile(r"mlp|moe|\w*_moe|ffn|feed_forward\w*|mixer|mlp_block|moe_block")
-_MIXTURE_WORDS = re.compile(r"moe|\w*sparse_moe")
-_WRAPPERS = frozenset(
-    {"mixer", "temporal_block", "norm_attn_norm", "moe", "block_sparse_moe", "decoder_layer", "block"}
-)
+# Modules that hold others: what they are by themselves, and which roles their second word may give instead.
+_FEED_FORWARD_MODULE = (Role.FEED_FORWARD, frozenset({Role.ROUTER}))
+_MIXTURE_MODULE = (Role.ROUTED_EXPERT, frozenset({Role.ROUTER}))
+_HOLDERS = {
+    "mlp": _FEED_FORWARD_MODULE,
+    "ffn": _FEED_FORWARD_MODULE,
+    "feed_forward": _FEED_FORWARD_MODULE,
+    "moe": _MIXTURE_MODULE,
+    "block_sparse_moe": _MIXTURE_MODULE,
+    "norm_attn_norm": (Role.ATTENTION, frozenset({Role.NORM})),
+    "temporal_block": (Role.RECURRENT, frozenset({Role.ATTENTION})),
+    "mixer": (Role.RECURRENT, frozenset({Role.ATTENTION, Role.FEED_FORWARD, Role.ROUTER})),
+}
 _SILENT = frozenset({"weight", "bias", "layer", "module", "linear", "base_layer"})
 
 _INPUT = re.compile(
-    r"(\w*_)?(embed|embeds|embeddings?|embd)(_tokens|_in|_positions|_per_layer|_layer_?norm|_ln)?|wte|wpe|\w*embed_tokens\w*"
+    r"shared|(\w*_)?(embed|embeds|embeddings?|embd)(_tokens|_in|_positions|_per_layer|_layer_?norm|_ln)?|wte|wpe|\w*embed_tokens\w*"
     r"|\w*word_embeddings\w*|per_layer_\w+|embedding_\w+|project_in|altup_projections"
 )
 _OUTPUT = re.compile(
@@ -115,21 +125,11 @@ def module_block_role(suffix: str) -> tuple[Role, bool]:
     for pattern, role in _ANYWHERE:
         if any(pattern.fullmatch(word) for word in words):
             return role, True
-    first = words[0]
-    second = words[1] if len(words) > 1 else ""
-    if _MIXTURE_WORDS.fullmatch(first) and second.endswith("_proj"):
-        return Role.ROUTED_EXPERT, True
-    if _FEED_FORWARD_WORDS.fullmatch(first):
-        role, known = _first(_LEADING, second, whole=True)
-        if known and role in {Role.ROUTER, Role.RECURRENT} or (first in _WRAPPERS and known and role is not Role.NORM):
-            return role, True
-        if first in {"mixer"}:
-            return Role.RECURRENT, True
-        return Role.FEED_FORWARD, True
-    if first in _WRAPPERS and second:
-        role, known = _first(_LEADING, second, whole=True)
-        return (role, True) if known else (Role.RECURRENT, True)
-    return _first(_LEADING, first, whole=True)
+    if words[0] in _HOLDERS:
+        role, others = _HOLDERS[words[0]]
+        inner, _known = _first(_LEADING, words[1] if len(words) > 1 else "", whole=True)
+        return (inner if inner in others else role), True
+    return _first(_LEADING, words[0], whole=True)
 
 
 @cache

@@ -1,8 +1,8 @@
 """Headers of safetensors files.
 
-The format: https://github.com/huggingface/safetensors#format. What is sound is what its own parser
-accepts, `validate` in https://github.com/huggingface/safetensors/blob/main/safetensors/src/tensor.rs: tensors cover the data without a hole or
-an overlap, in any order. Beyond it we take files whose data ends early.
+The format: https://github.com/huggingface/safetensors#format. What is sound is what its own parser accepts,
+https://github.com/huggingface/safetensors/blob/000a16f45cff0d4169ca15b67ea002895234d671/safetensors/src/tensor.rs:
+tensors cover the data without a hole or an overlap, in any order. Beyond it we take files whose data ends early.
 
 A header may have 100 MB, so it is decoded in pieces: once to check it, which keeps two numbers a tensor, and, where it
 is sound, once more to list its tensors.
@@ -85,7 +85,7 @@ def read_header(source: Source, *, allow_unknown_types: bool) -> FileHeader:
         name=source.name,
         location=source.location,
         size_bytes=source.size,
-        raw=bytes(text.data),
+        raw=memoryview(text.data),
         metadata={},
         tensors=tuple(_stored(text)),
         tensor_bytes=total,
