@@ -106,7 +106,7 @@ def recurrent_state(header: Header) -> tuple[int, int]:
         case StateRule.RWKV:
             shifts = header.whole("token_shift_count")
             hidden, width = header.need("embedding_length"), header.need("wkv.head_size")
-            return hidden // width, hidden * ((_DEFAULT_TOKEN_SHIFTS if shifts is None else shifts) + width)
+            return max(hidden // width, 1), hidden * ((_DEFAULT_TOKEN_SHIFTS if shifts is None else shifts) + width)
         case StateRule.LIGHTNING:
             heads = max(header.per_block("attention.head_count") or (0,))
             if not heads:
