@@ -1,6 +1,6 @@
 """From the name of a tensor to its stack of blocks, its number there, and its role.
 
-A name is read by itself here; where its stack stands in the chain shows only when all names and the architecture are known.
+A name is read by itself here; where its stack stands in the chain shows when all names are read.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class ReadName(NamedTuple):
 
 _GGUF = re.compile(r"(enc\.|dec\.)?blk\.([0-9]{1,9})\.(.+)", re.DOTALL)
 _GGUF_WORDS = re.compile(
-    r"(token_embd|token_embd_norm|token_types|position_embd|per_layer_\w+|output|output_norm|rope_\w+|cls|v|a|mm|enc|dec)"
-    r"(\.|$)"
+    r"(token_embd|token_embd_norm|token_types|position_embd|per_layer_\w+|altup_\w+|output|output_norm|output_hc_\w+|cls"
+    r"|dense_[23]|rope_\w+|v|a|mm|mmproj|resampler|enc|dec|conv1d|convnext|posnet)(\.|$)"
 )
 _BLOCKS = re.compile(
     r"((?:[^.]+\.)*?)(?:(?:layers|layer|h|blocks|block)\.([0-9]{1,9})|(mtp\w*)\.([0-9]{1,9}))\.(.+)",

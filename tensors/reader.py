@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tensors.header import FileHeader
     from tensors.sources import Folder
 
-__all__ = ["read"]
+__all__ = ["read", "read_from"]
 
 
 def read(location: str | os.PathLike[str], *, allow_unknown_types: bool = False) -> Inventory:
@@ -30,7 +30,12 @@ def read(location: str | os.PathLike[str], *, allow_unknown_types: bool = False)
         FormatError: a header is not sound.
     """
     folder, named = open_location(location)
-    model = _gather(folder, named or choose(folder), allow_unknown_types=allow_unknown_types)
+    return read_from(folder, named, allow_unknown_types=allow_unknown_types)
+
+
+def read_from(folder: Folder, name: str | None, *, allow_unknown_types: bool) -> Inventory:
+    """Read the headers of the model that a file of a folder belongs to; without a name, of the folder's only model."""
+    model = _gather(folder, name or choose(folder), allow_unknown_types=allow_unknown_types)
     grouping = group(model.headers, model.architecture)
     return Inventory(
         name=model.name,

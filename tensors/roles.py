@@ -24,6 +24,7 @@ def _table(*rows: tuple[str, Role]) -> _Table:
 # The names of https://github.com/ggml-org/llama.cpp/blob/master/gguf-py/gguf/constants.py (TENSOR_NAMES).
 _GGUF_BLOCK = _table(
     (r"nextn\.", Role.NEXTN),
+    (r"vis_", Role.VISION),
     (r"indexer|index_", Role.INDEXER),
     (r"ffn_gate_inp_shexp$|ffn_\w+_shexps?$|ffn_norm_shexp", Role.SHARED_EXPERT),
     (r"ffn_\w+_(ch)?exps$|ffn_(gate|up|down)\.\d+$", Role.ROUTED_EXPERT),
@@ -34,16 +35,21 @@ _GGUF_BLOCK = _table(
         Role.NORM,
     ),
     (r"attn_|cross_attn_|rope_", Role.ATTENTION),
-    (r"ffn_", Role.FEED_FORWARD),
+    (r"ffn(_|$)", Role.FEED_FORWARD),
     (r"layer_output_scale|laurel|altup|inp_gate|proj$|per_layer|hc_|out_scale|layer_out", Role.OTHER),
 )
 
 _GGUF_OUTSIDE = (
-    (re.compile(r"token_embd$|token_embd_norm|token_types|position_embd|per_layer_"), Part.INPUT, Role.EMBEDDING),
-    (re.compile(r"output$|cls|dense_\d"), Part.HEAD, Role.OUTPUT),
-    (re.compile(r"output_norm|hc_head|output_hc|altup_"), Part.HEAD, Role.NORM),
+    (
+        re.compile(r"token_embd$|token_embd_norm|token_types|position_embd|per_layer_|altup_proj"),
+        Part.INPUT,
+        Role.EMBEDDING,
+    ),
+    (re.compile(r"output$|cls"), Part.HEAD, Role.OUTPUT),
+    (re.compile(r"output_norm|hc_head|output_hc|altup_unembd|dense_"), Part.HEAD, Role.NORM),
+    (re.compile(r"mm\.a\."), Part.OTHER, Role.AUDIO),
     (re.compile(r"(v|mm|mmproj|resampler|clip)(\.|$)"), Part.OTHER, Role.VISION),
-    (re.compile(r"a(\.|$)"), Part.OTHER, Role.AUDIO),
+    (re.compile(r"a(\.|$)|conv1d|convnext|posnet"), Part.OTHER, Role.AUDIO),
     (re.compile(r"enc\.output_norm|dec\.output_norm"), Part.HEAD, Role.NORM),
     (re.compile(r"rope_"), Part.OTHER, Role.OTHER),
 )
