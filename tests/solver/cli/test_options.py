@@ -31,7 +31,6 @@ from solver.workload import IndexerRule, Workload
 
 def parsed(group: type[Any], *tokens: str) -> Any:
     """Return a group of flags as a command would get it."""
-
     default = group()
 
     def command(*, options: Any = default) -> Any:
