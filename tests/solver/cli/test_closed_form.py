@@ -11,6 +11,7 @@ import jsonschema
 import pytest
 
 from solver.cli import main
+from tensors import synthetic
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -466,6 +467,78 @@ def test_a_route_without_a_cluster_shows_how_to_write_one(capsys: Capture) -> No
     assert capsys.readouterr().err.startswith("layerfit route: no cluster is named; expected --cluster FILE.")
 
 
+@pytest.fixture(scope="module")
+def glm_file(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return a part of the built-in example: GLM-5.2 in the sizes of UD-IQ2_XXS."""
+    return str(synthetic.write(synthetic.EXAMPLE, tmp_path_factory.mktemp("glm"))[0])
+
+
+def test_proven_figures_stand_beside_the_tiers(capsys: Capture, glm_file: str) -> None:
+    assert 0 == main(["tiers", glm_file, "--resident-nextn", "--prove", "--tier", "32 GiB,48 GiB,14 GiB"])
+    assert capsys.readouterr().out == (
+        "GLM-5.2-UD-IQ2_XXS, 16,384 tokens x 1, cache q8_0, indexer conservative\n"
+        "weights      222.073 GiB (sum of all tensor bytes, nextn blocks resident)\n"
+        "cache        0.890 GiB (latent attention: 576 values in 78 blocks, 128 index keys in 78)\n"
+        "to place     222.963 GiB\n"
+        "reserve      the larger of 20 % and 8.000 GiB of every memory; assumed imbalance 1.10\n"
+        "\n"
+        "tier  usable  reserve  budget  minimum  recommended  proven  imbalance  at recommended  used  assumption\n"
+        "  32  32.000    8.000  24.000       10           11      10     1.0305          1.1022    11  does not hold\n"
+        "  48  48.000    9.600  38.400        6            7       6     1.0047          1.0620     7  holds\n"
+        "  14  14.000    8.000   6.000       38           41      41     1.0562          1.0562    41  holds\n"
+        "\n"
+        "note: cache: trunk blocks alone are counted, not the nextn blocks\n"
+        "note: tier 32: 1.1022 at the recommended 11 nodes is above the assumed 1.10: the assumption does not hold\n"
+        "note: tier 14: 41 nodes where arithmetic asks for 38, since blocks 4, 6, 8, 9, 11, 13, 15, 17 … "
+        "do not fit beside those before them\n"
+    )
+
+
+def test_proven_figures_are_exact_ratios_in_json(capsys: Capture, repository: Path, glm_file: str) -> None:
+    arguments = ("tiers", glm_file, "--resident-nextn", "--prove", "--tier", "32 GiB")
+    proven = document(arguments, capsys, repository)["tiers"][0]["proven"]
+    measured = proven.pop("at_recommended")
+
+    assert ("optimal", 10, False) == (proven["outcome"], proven["fewest_nodes"], proven["assumption_holds"])
+    assert (11, 11, 23_987_786_752) == (measured["nodes"], measured["devices_used"], measured["largest_load_bytes"])
+    assert 23_987_786_752 * 11 * measured["imbalance_denominator"] == 239_404_999_680 * measured["imbalance_numerator"]
+
+
+def test_weights_are_the_sum_of_tensors_and_name_their_rule(capsys: Capture, repository: Path, glm_file: str) -> None:
+    without = document(("tiers", glm_file), capsys, repository)["target"]
+    resident = document(("tiers", glm_file, "--resident-nextn"), capsys, repository)["target"]
+
+    assert (234_693_374_976, 238_449_091_584) == (without["weight_bytes"], resident["weight_bytes"])
+    assert (955_908_096, 955_908_096) == (without["kv_bytes"], resident["kv_bytes"])
+    assert "sum of all tensor bytes but those of nextn blocks" == without["weight_rule"]
+    assert "sum of all tensor bytes, nextn blocks resident" == resident["weight_rule"]
+
+
+def test_the_solver_says_whether_a_route_is_sufficient(
+    capsys: Capture, repository: Path, tmp_path: Path, glm_file: str
+) -> None:
+    arguments = ("route", glm_file, "--prove", "--cluster", cluster(tmp_path, *UNLIKE))
+
+    assert {
+        "outcome": "optimal",
+        "proof": "closed form",
+        "sufficient": True,
+        "nodes_used": 3,
+        "reasons": [],
+    } == document(arguments, capsys, repository)["proven"]
+
+
+def test_seams_of_a_model_have_its_own_widths(capsys: Capture, repository: Path, glm_file: str) -> None:
+    answer = document(("seams", glm_file, "--nodes", "5"), capsys, repository)
+
+    assert (6144, 16384, 8192) == (
+        answer["hidden_size"],
+        answer["context_tokens"],
+        answer["dsa_sideband_bytes_per_query"],
+    )
+    assert "GLM-5.2-UD-IQ2_XXS" == answer["architecture"]
+
+
 def test_the_closed_forms_start_without_a_solver_or_numpy() -> None:
     program = (
         "import sys\n"
@@ -473,8 +546,6 @@ def test_the_closed_forms_start_without_a_solver_or_numpy() -> None:
         f"main(['tiers', *{GLM!r}, '--json'])\n"
         "print([name for name in ('ortools', 'numpy', 'rich', 'solver.solve') if name in sys.modules], file=sys.stderr)"
     )
-    ended = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
 
     assert "[]\n" == ended.stderr
