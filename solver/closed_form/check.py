@@ -86,7 +86,7 @@ def imbalance_ceiling(devices: int, largest_block_bytes: int, loads_bytes: int) 
     """Return 1 + (m - 1) · w_max / W: no more imbalance is ever needed on m equal devices without a memory limit.
 
     A sequence can be cut into m runs whose sums differ by w_max at most: Bárány and Grinberg, "Block partitions of
-    sequences", Israel Journal of Mathematics 206 (2015), https://doi.org/10.1007/s11856-014-1137-5.
+    sequences".
     """
     return 1 + Fraction((devices - 1) * largest_block_bytes, loads_bytes)
 
