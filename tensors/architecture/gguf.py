@@ -151,6 +151,7 @@ def _attention(header: Header, blocks: tuple[int, ...]) -> dict[int, tuple[Cache
 
 
 def _indexers(header: Header, widths: _Widths) -> dict[int, tuple[CacheTerm, ...]]:
+    """Return the indexers of trunk blocks; a nextn block attends to everything (measured, --spec-type draft-mtp)."""
     rule = families.indexer_rule(header.family)
     if rule is None:
         return {}
@@ -162,7 +163,8 @@ def _indexers(header: Header, widths: _Widths) -> dict[int, tuple[CacheTerm, ...
         start, value_width = header.whole("leading_dense_block_count") or 0, widths.value
     own = frozenset(full_indexer_blocks(header))
     return {
-        block: (indexer(block, width, value_width, own_indices=block in own),) for block in range(start, header.blocks)
+        block: (indexer(block, width, value_width, own_indices=block in own),)
+        for block in range(start, header.trunk_blocks)
     }
 
 

@@ -145,8 +145,9 @@ def test_without_types_a_context_of_a_million_tokens_means_every_fourth_indexer(
     )
 
     assert (0, 1, *range(2, 78, 4)) == architecture.full_indexer_blocks
-    own = {term.block for term in terms(architecture) if term.kind is CacheKind.INDEXER and term.own_indices}
-    assert {*architecture.full_indexer_blocks, 78} == own
+    indexers = [term for term in terms(architecture) if term.kind is CacheKind.INDEXER]
+    assert list(range(78)) == [term.block for term in indexers]
+    assert set(architecture.full_indexer_blocks) == {term.block for term in indexers if term.own_indices}
 
 
 def test_types_of_indexers_win_over_the_context() -> None:
