@@ -153,7 +153,7 @@ def _inventory_cache(inventory: Inventory, request: CacheRequest) -> _SizedCache
         return _latent_cache(facts, request)
     terms = inventory.architecture.cache
     if isinstance(terms, MissingFact):
-        raise InputError(f"{inventory.name}, cache", f"{terms.problem} Or give its bytes per token.")
+        raise InputError(f"{inventory.name}, cache", f"{terms.problem} Give bytes per token in its place.")
     bytes_per_value(request.type_k)
     bytes_per_value(request.type_v)
     kept = with_indexers(terms, own=request.indexer != "none", shared=request.indexer == "conservative")

@@ -192,7 +192,7 @@ def test_a_cache_that_no_header_sizes_is_refused_by_its_missing_key() -> None:
     with pytest.raises(InputError) as caught:
         target_of_inventory(inventory(MissingFact("the header lacks a key.")), REQUEST, resident_nextn=False)
 
-    assert "small, cache: the header lacks a key. Or give its bytes per token." == str(caught.value)
+    assert "small, cache: the header lacks a key. Give bytes per token in its place." == str(caught.value)
 
 
 def test_a_cache_that_nothing_sizes_is_refused() -> None:
