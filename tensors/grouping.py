@@ -73,13 +73,13 @@ def _counts(names: list[list[ReadName]], trunk_stack: Stack, architecture: Archi
 
 
 def _place(read: ReadName, trunk_stack: Stack, trunk: int) -> tuple[Part, int | None]:
+    if read.stack is trunk_stack:
+        return (Part.TRUNK if read.number < trunk else Part.NEXTN), read.number
     if read.stack is Stack.NONE:
         return read.part, None
     if read.stack is Stack.NEXTN:
         return Part.NEXTN, trunk + read.number
-    if read.stack is not trunk_stack:
-        return Part.OTHER, None
-    return (Part.TRUNK if read.number < trunk else Part.NEXTN), read.number
+    return Part.OTHER, None
 
 
 def _is_tied(tensors: list[Tensor]) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from enum import IntEnum
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from tensors.inventory import Part, Role
@@ -39,6 +39,7 @@ class ReadName(NamedTuple):
     known: bool
 
 
+_GGUF_BLOCKS = ("blk.", "enc.blk.", "dec.blk.")
 _GGUF = re.compile(r"(enc\.|dec\.)?blk\.([0-9]{1,9})\.(.+)", re.DOTALL)
 _GGUF_WORDS = re.compile(
     r"(token_embd|token_embd_norm|token_types|position_embd|per_layer_\w+|altup_\w+|output|output_norm|output_hc_\w+|cls"
@@ -60,7 +61,7 @@ def read_name(name: str) -> ReadName:
     >>> name.number, name.role.value
     (3, 'routed_expert')
     """
-    match = _GGUF.fullmatch(name)
+    match = _GGUF.fullmatch(name) if name.startswith(_GGUF_BLOCKS) else None
     if match is not None:
         stack = Stack.ENCODER if match[1] == "enc." else Stack.TRUNK
         return _numbered(stack, match[2], *gguf_block_role(match[3]))
@@ -79,6 +80,7 @@ def read_name(name: str) -> ReadName:
     return _numbered(stack, number or mtp_number, role, known)
 
 
+@lru_cache(maxsize=2**16)
 def _numbered(stack: Stack, digits: str, role: Role, known: bool) -> ReadName:
     number = int(digits)
     if number >= MAXIMUM_BLOCKS:

@@ -23,7 +23,7 @@ from tensors.text import quoted, shown_shape
 from tensors.types import SAFETENSORS_BITS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from tensors.sources import Source
 
@@ -109,9 +109,17 @@ class _Text:
         prefix.reach(self.stop)
         del prefix.data[self.stop :]
         self.data = prefix.data
+        self._kept: list[_Piece] | None = None
 
-    def pieces(self) -> Iterator[_Piece]:
-        """Yield the entries that describe tensors, about a MiB of text at a time."""
+    def pieces(self) -> Iterable[_Piece]:
+        """Return the entries that describe tensors, about a MiB of text at a time; a short header is decoded once."""
+        if self.stop > _PIECE_BYTES:
+            return self._decoded()
+        if self._kept is None:
+            self._kept = list(self._decoded())
+        return self._kept
+
+    def _decoded(self) -> Iterator[_Piece]:
         opening = _OPENING.match(self.data, _LENGTH_BYTES)
         if opening is None:
             raise self.refuse(_LENGTH_BYTES, "is no JSON object")
