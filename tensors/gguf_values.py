@@ -88,7 +88,8 @@ class Cursor:
         length_at = _layout(self.order + "Q").unpack_from
         match_run = _short_strings().match if self.order == "<" and count > _MANY else None
         data, position = self.data, self.position
-        while count:
+        # A hostile length may step beyond every index; `reach` below refuses it.
+        while count and position <= self.size:
             found = match_run(data, position) if match_run is not None and count >= _RUN else None
             if found is not None:
                 position = found.end()

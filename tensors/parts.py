@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tensors.errors import SourceError
+from tensors.text import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -93,7 +94,8 @@ def _models(names: Sequence[str], suffix: str) -> list[str]:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return names as one phrase, of many only the first few."""
+    """Return names as one phrase, of many only the first few; a name that is not printable is quoted and escaped."""
+    shown = [name if name.isprintable() else quoted(name) for name in names[:_LISTED]]
     if len(names) > _LISTED:
-        return f"{', '.join(names[:_LISTED])} and {len(names) - _LISTED:,} more"
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+        return f"{', '.join(shown)} and {len(names) - _LISTED:,} more"
+    return " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))
