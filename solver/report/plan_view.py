@@ -1,0 +1,59 @@
+"""What a report of a plan says, in order, before it is text or a page: one place for both, so that they cannot differ."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from solver.report.plan_sentences import headline, remarks, request_facts, unused_fact, verdict
+from solver.report.plan_tables import check_grid, objectives_grid, seams_grid, stages_grid
+from solver.solve import Outcome
+
+if TYPE_CHECKING:
+    from solver.plan import Plan
+    from solver.report.grid import Fact, Grid
+
+__all__ = ["PlanView", "plan_view"]
+
+
+@dataclass(frozen=True, slots=True)
+class PlanView:
+    """The parts of a report in the order they are shown; grids are None and tuples empty where there is nothing to say.
+
+    Text in it is as files and people gave it: renderers make it harmless. `timing` is None where times are left out.
+    """
+
+    outcome: Outcome
+    headline: str
+    remarks: tuple[str, ...]
+    reasons: tuple[str, ...]
+    objectives: Grid | None
+    stages: Grid | None
+    seams: Grid | None
+    unused: Fact | None
+    check: Grid | None
+    verdict: str | None
+    request: tuple[Fact, ...]
+    notes: tuple[str, ...]
+    timing: str | None
+
+
+def plan_view(plan: Plan, *, timings: bool) -> PlanView:
+    """Return what is to be said about a plan. Without a placement that is its reasons and what was asked, no more."""
+    placed = bool(plan.stages)
+    check = plan.check
+    return PlanView(
+        outcome=plan.outcome,
+        headline=headline(plan),
+        remarks=remarks(plan),
+        reasons=plan.reasons,
+        objectives=objectives_grid(plan) if placed else None,
+        stages=stages_grid(plan) if placed else None,
+        seams=seams_grid(plan),
+        unused=unused_fact(plan) if placed else None,
+        check=None if check is None else check_grid(plan, check),
+        verdict=None if check is None else verdict(check),
+        request=request_facts(plan),
+        notes=plan.notes,
+        timing=f"{plan.outcome.value}, solved in {plan.solution.wall_ms:,} ms" if timings else None,
+    )
