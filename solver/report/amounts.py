@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import groupby, pairwise
+from itertools import accumulate, groupby, pairwise
 from typing import TYPE_CHECKING
 
 from tensors.units import GIB, format_bytes
@@ -30,9 +30,9 @@ __all__ = [
 ]
 
 _MIB = 2**20
-_MOST_NAMES = 12
+_LONGEST_LIST = 120
 _SHORTEST_RUN = 3
-_NUMBERED = re.compile(r"(.*-)([1-9][0-9]{0,8})", re.ASCII | re.DOTALL)
+_NUMBERED = re.compile(r"(.*[^0-9])(0|[1-9][0-9]{0,8})", re.ASCII | re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ def count(number: int, what: str) -> str:
 
 
 def shown_value(value: Value, unit: str) -> str:
-    """Return the value of an objective: a ratio with four decimals, bytes as a size, a count alone, all else with its unit."""
+    """Return the value of an objective: ratios with four decimals, bytes as a size, what is neither with its unit."""
     if unit == "bytes":
         return size(int(value))
     number = f"{value:,}" if isinstance(value, int) else f"{float(value):,.4f}"
@@ -94,8 +94,8 @@ def gap_text(value: Value, bound: Value) -> str:
     if value == bound:
         return "0.00 %"
     if value == 0:
-        return "no bound in percent"
-    gap = Fraction(abs(value - bound)) / abs(value) * 100
+        return "unbounded"
+    gap = abs(Fraction(value) - Fraction(bound)) / abs(Fraction(value)) * 100
     return "<0.01 %" if gap < Fraction(1, 200) else f"{float(gap):.2f} %"
 
 
@@ -107,10 +107,12 @@ def ranges(numbers: Iterable[int]) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return names as "a, b-1 to b-3, c": runs of numbered names are drawn together, and a long list is cut with its count."""
+    """Return names as "a, b-1 to b-3, c": numbered runs are drawn together; of a long list the rest is counted."""
     entries = _drawn_together(names)
-    shown = ", ".join(text for text, _ in entries[:_MOST_NAMES])
-    left = sum(held for _, held in entries[_MOST_NAMES:])
+    lengths = accumulate(len(text) + 2 for text, _ in entries)
+    kept = max(1, sum(length <= _LONGEST_LIST for length in lengths))
+    shown = ", ".join(text for text, _ in entries[:kept])
+    left = sum(held for _, held in entries[kept:])
     return f"{shown} and {left:,} more" if left else shown
 
 

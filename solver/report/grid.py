@@ -31,16 +31,15 @@ class Bars:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Rows of cells under titles (none: no heading). Names in cells are as files give them: renderers make them harmless.
+    """Rows of cells under titles (none: no heading). Cells are as files give them: renderers make them harmless.
 
-    Columns in `right` are aligned at their ends; `sizes` are those whose numbers are in `unit` ("" where there are none);
-    `names` is the column of names, which may be shortened.
+    Columns in `right` are aligned at their ends; `unit` is that of the sizes in it, "" where there are none or each has
+    its own; `names` is the column of names, which may be shortened.
     """
 
     titles: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     right: frozenset[int]
-    sizes: frozenset[int]
     unit: str
     names: int | None
     bars: Bars | None

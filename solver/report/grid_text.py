@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 from solver.report.terminal import Cell, Paint, Style, Styled, bar, columns, escape, text_width
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from solver.report.grid import Bar, Grid
 
 __all__ = ["grid_lines"]
@@ -53,7 +51,9 @@ def _lines(grid: Grid, rows: list[list[Cell]], bar_width: int, paint: Paint) -> 
             row.append("" if number == 0 else Styled(grid.unit, Style.FAINT))
     if grid.bars is not None:
         before = grid.bars.before
-        titles: list[Cell] = [Styled(grid.bars.title if bar_width else "", Style.FAINT)]
+        # A title wider than its bars would cost names their room.
+        fits = text_width(grid.bars.title) <= bar_width + 1
+        titles: list[Cell] = [Styled(grid.bars.title if fits else "", Style.FAINT)]
         shown = [*titles, *(_bar(entry, bar_width) for entry in grid.bars.rows)]
         for row, cell in zip(table, shown, strict=True):
             row.insert(before, cell)
@@ -68,7 +68,7 @@ def _bar(entry: Bar | None, width: int) -> Cell:
 
 
 def _with_short_names(rows: list[list[Cell]], column: int, too_wide: int) -> list[list[Cell]]:
-    names = [row[column] if isinstance(row[column], str) else "" for row in rows]
+    names = [str(row[column]) for row in rows]
     longest = max(text_width(name) for name in names)
     room = max(longest - too_wide, _SHORTEST_NAME)
     cut = {name: _cut(name, room) for name in names}

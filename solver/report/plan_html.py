@@ -48,17 +48,17 @@ def plan_html(plan: Plan, document: Mapping[str, Any]) -> str:
 
 def _body(view: PlanView) -> str:
     mark, look = _MARKS[view.outcome]
-    facts = (*(() if view.unused is None else (view.unused,)), *view.request)
     parts = [
         f"<h1>{element('span', mark, 'mark', look)}{harmless(view.headline)}</h1>\n",
         *(f"{element('p', remark)}\n" for remark in view.remarks),
         _list("ol", view.reasons),
         _section("Objectives", view.objectives),
         _section("Stages", view.stages),
+        _facts(view.unused),
         _section("Seams", view.seams),
         _section("Check against the closed forms", view.check),
         "" if view.verdict is None else f"{element('p', view.verdict)}\n",
-        _facts(facts),
+        f"<section>\n<h2>Asked</h2>\n{_facts(view.request)}</section>\n",
         f"<section>\n<h2>Notes</h2>\n{_list('ul', view.notes)}</section>\n" if view.notes else "",
     ]
     return "".join(parts)
@@ -74,7 +74,7 @@ def _section(title: str, grid: Grid | None) -> str:
 
 def _facts(facts: Sequence[Fact]) -> str:
     rows = "".join(f"{element('dt', fact.word)}{element('dd', fact.sentence)}\n" for fact in facts)
-    return f"<section>\n<h2>Asked</h2>\n<dl>\n{rows}</dl>\n</section>\n"
+    return f"<dl>\n{rows}</dl>\n" if rows else ""
 
 
 def _list(tag: str, sentences: Sequence[str]) -> str:

@@ -23,7 +23,7 @@ h1 { font-size: 1.35rem; line-height: 1.3; margin: 0 0 .5rem; overflow-wrap: any
 h1 .mark { margin-right: .35em; }
 h2 { font-size: .8rem; font-weight: 600; letter-spacing: .06em; text-transform: uppercase; color: var(--faint);
   margin: 2rem 0 .5rem; }
-h2 small { font-weight: 400; letter-spacing: 0; text-transform: none; }
+h2 small { font-size: .85rem; font-weight: 400; letter-spacing: 0; text-transform: none; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { text-align: left; padding: .3rem .9rem .3rem 0; border-bottom: 1px solid var(--line); white-space: nowrap; }
@@ -42,6 +42,7 @@ svg.bar { display: block; width: 100%; height: .85rem; border-radius: 3px; backg
 .key span:first-child { margin-left: 0; }
 .good { color: var(--good); } .bad { color: var(--bad); } .faint { color: var(--faint); } .title { font-weight: 600; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .3rem 1.2rem; margin: 0; }
+section + dl { margin-top: .75rem; }
 dt { color: var(--faint); } dd { margin: 0; overflow-wrap: anywhere; }
 ol, ul { padding-left: 1.3rem; margin: .3rem 0; } li { overflow-wrap: anywhere; }
 footer { margin-top: 2.5rem; color: var(--faint); font-size: .85rem; }

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from solver.problem import Rules
     from solver.solve import Level
 
-__all__ = ["headline", "remarks", "request_facts", "unused_fact", "verdict"]
+__all__ = ["headline", "remarks", "request_facts", "unused_facts", "verdict"]
 
 
 def headline(plan: Plan) -> str:
@@ -62,7 +62,7 @@ def remarks(plan: Plan) -> tuple[str, ...]:
     outcome, interrupted = plan.outcome, plan.solution.interrupted
     if outcome is Outcome.FEASIBLE:
         why = "The search was interrupted" if interrupted else "The limits ran out"
-        return (f"{why} before every objective was proved: this is the best plan found until then.",)
+        return (f"{why} before every objective was proved; this is the best plan found.",)
     if outcome is Outcome.OPTIMAL and interrupted:
         return ("The search was interrupted while it chose among equally good plans: the next run may show another.",)
     return ()
@@ -70,21 +70,23 @@ def remarks(plan: Plan) -> tuple[str, ...]:
 
 def verdict(check: PlanCheck) -> str:
     """Say in one sentence how the plan stands to the closed forms."""
-    if check.minimum_nodes == check.nodes_used:
+    fewest = check.minimum_nodes == check.nodes_used
+    if fewest:
         nodes = "As few nodes as arithmetic allows"
     else:
-        nodes = f"{count(check.nodes_used, 'node')} where arithmetic asks for {check.minimum_nodes or 'more than there are'}"
+        nodes = f"{count(check.nodes_used, 'node')} where arithmetic asks for {check.minimum_nodes}"
     if check.devices_used == 1:
         return f"{nodes}, and one alone has nothing to be uneven with."
     assumed = check.assumed_imbalance
     measured = check.weighted_imbalance if check.imbalance_ceiling is None else check.imbalance
-    link, holds = ("and", "holds") if check.assumption_holds else ("but", "does not hold")
+    link = "and" if check.assumption_holds == fewest else "but"
+    holds = "holds" if check.assumption_holds else "does not hold"
     shown = _told_apart(measured, assumed)
     return f"{nodes}, {link} the assumed imbalance of {ratio(assumed, 2)} {holds} ({shown} measured)."
 
 
 def _told_apart(measured: Fraction, assumed: Fraction) -> str:
-    """Return the measured ratio with as many decimals, from four, as it takes to stand on its own side of the assumed one."""
+    """Return the measured ratio with four decimals, or as many as keep it on its own side of the assumed one."""
     for decimals in range(4, 16):
         text = f"{float(measured):.{decimals}f}"
         if (Fraction(text) <= assumed) == (measured <= assumed):
@@ -92,12 +94,12 @@ def _told_apart(measured: Fraction, assumed: Fraction) -> str:
     return f"a little more than {ratio(assumed)}"
 
 
-def unused_fact(plan: Plan) -> Fact | None:
-    """Name the nodes that hold nothing, with the reason where they could not; None where all are used."""
+def unused_facts(plan: Plan) -> tuple[Fact, ...]:
+    """Name the nodes that hold nothing, with the reason where they could not; empty where all are used."""
     used = {stage.node for stage in plan.stages}
     free = [node for node in plan.problem.nodes if node.name not in used]
     if not free:
-        return None
+        return ()
     excluded = frozenset(plan.problem.rules.exclude)
     barred = [node.name for node in free if node.name in excluded]
     empty = [node.name for node in free if node.name not in excluded and node.budget_bytes <= 0]
@@ -105,12 +107,13 @@ def unused_fact(plan: Plan) -> Fact | None:
     sentences = []
     if spare:
         budget = scale_of(plan).amount(sum(node.budget_bytes for node in spare))
-        sentences.append(f"{listed([node.name for node in spare])} ({count(len(spare), 'node')}, budget {budget})")
+        names = listed([node.name for node in spare])
+        sentences.append(f"{count(len(spare), 'node')} with a budget of {budget} ({names})")
     if barred:
-        sentences.append(f"excluded: {listed(barred)}")
+        sentences.append(f"{len(barred):,} excluded ({listed(barred)})")
     if empty:
-        sentences.append(f"no budget: {listed(empty)}")
-    return Fact("unused", "; ".join(sentences))
+        sentences.append(f"{len(empty):,} without a budget ({listed(empty)})")
+    return (Fact("unused", "; ".join(sentences)),)
 
 
 def request_facts(plan: Plan) -> tuple[Fact, ...]:

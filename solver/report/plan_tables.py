@@ -1,4 +1,4 @@
-"""The tables of a plan: objectives with their proofs, stages against budgets, seams, and the check against closed forms."""
+"""The tables of a plan: objectives with their proofs, stages against budgets, seams, and the closed forms beside."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def scale_of(plan: Plan) -> Scale:
 def objectives_grid(plan: Plan) -> Grid:
     """Return every objective with its value, where that stands to its bound, and what it is."""
     rows = tuple(_objective(level) for level in plan.solution.levels)
-    return Grid((), rows, right=frozenset(), sizes=frozenset(), unit="", names=None, bars=None)
+    return Grid((), rows, right=frozenset(), unit="", names=None, bars=None)
 
 
 def _objective(level: Level) -> tuple[Cell, ...]:
@@ -50,25 +50,22 @@ def stages_grid(plan: Plan) -> Grid:
     """Return the stages in order, each load as a bar of its budget, with what all of them hold together."""
     scale = scale_of(plan)
     has_other = any(stage.other_bytes for stage in plan.stages)
-    titles = ("#", "node", "blocks", "full", "load", "budget", "slack", "weights", "cache", *(("other",) * has_other))
+    titles = ("#", "node", "blocks", "full", "load", "budget", "slack", "weights", "cache", *["other"] * has_other)
     rows = [
-        (str(number), stage.node, _blocks(plan, stage), _percent(stage.load_bytes, stage.budget_bytes))
-        + _sizes(scale, (stage,), has_other=has_other)
+        (str(number), stage.node, _blocks(plan, stage), *_sizes(scale, (stage,), has_other=has_other))
         for number, stage in enumerate(plan.stages, start=1)
     ]
     bars: list[Bar | None] = [
         Bar((stage.weight_bytes, stage.cache_bytes, stage.other_bytes), stage.budget_bytes) for stage in plan.stages
     ]
     if len(plan.stages) > 1:
-        whole = sum(stage.load_bytes for stage in plan.stages), sum(stage.budget_bytes for stage in plan.stages)
-        rows.append(("", "together", f"{len(plan.problem.blocks)} in all", _percent(*whole)))
-        rows[-1] += _sizes(scale, plan.stages, has_other=has_other)
+        whole = f"{len(plan.problem.blocks):,} in all"
+        rows.append(("", "together", whole, *_sizes(scale, plan.stages, has_other=has_other)))
         bars.append(None)
     return Grid(
         titles=titles,
         rows=tuple(rows),
         right=frozenset({0, *range(3, len(titles))}),
-        sizes=frozenset(range(4, len(titles))),
         unit=scale.unit,
         names=1,
         bars=Bars("load of budget", 3, ("weights", "cache", "other")[: 2 + has_other], tuple(bars)),
@@ -76,15 +73,19 @@ def stages_grid(plan: Plan) -> Grid:
 
 
 def _sizes(scale: Scale, stages: tuple[PlanStage, ...], *, has_other: bool) -> tuple[str, ...]:
-    sums = (
-        sum(stage.load_bytes for stage in stages),
-        sum(stage.budget_bytes for stage in stages),
+    """Return how full stages are together, and their sizes."""
+    load = sum(stage.load_bytes for stage in stages)
+    budget = sum(stage.budget_bytes for stage in stages)
+    sizes = [
+        load,
+        budget,
         sum(stage.slack_bytes for stage in stages),
         sum(stage.weight_bytes for stage in stages),
         sum(stage.cache_bytes for stage in stages),
-        sum(stage.other_bytes for stage in stages),
-    )
-    return tuple(scale.number(amount) for amount in (sums if has_other else sums[:-1]))
+    ]
+    if has_other:
+        sizes.append(sum(stage.other_bytes for stage in stages))
+    return (_percent(load, budget), *(scale.number(amount) for amount in sizes))
 
 
 def _blocks(plan: Plan, stage: PlanStage) -> str:
@@ -130,7 +131,6 @@ def seams_grid(plan: Plan) -> Grid | None:
         titles=("seam after #", *(titles[place] for place in kept)),
         rows=tuple(rows),
         right=frozenset(range(1, len(kept) + 1)),
-        sizes=frozenset(),
         unit="",
         names=None,
         bars=None,
@@ -154,22 +154,24 @@ def check_grid(plan: Plan, check: PlanCheck) -> Grid:
     ceiling = check.imbalance_ceiling
     assumed = f"assumed {ratio(check.assumed_imbalance, 2)}"
     if ceiling is None:
-        imbalance = assumed, f"{ratio(check.weighted_imbalance)} weighted by budget ({ratio(check.imbalance)} plain)"
+        measured = f"{ratio(check.weighted_imbalance)} weighted by budget ({ratio(check.imbalance)} plain)"
     else:
-        imbalance = f"{assumed}, ceiling {ratio(ceiling)}", ratio(check.imbalance)
+        assumed, measured = f"{assumed}, ceiling {ratio(ceiling)}", ratio(check.imbalance)
     counts = f"minimum {_known(check.minimum_nodes)}, recommended {_known(check.recommended_nodes)}"
     return Grid(
         titles=("check", "closed forms", "this plan"),
-        rows=(("nodes", counts, f"{check.nodes_used}, {fewest_standing(plan, check)}"), ("imbalance", *imbalance)),
+        rows=(
+            ("nodes", counts, f"{check.nodes_used}, {_standing(plan, check)}"),
+            ("imbalance", assumed, Styled(measured, Style.GOOD if check.assumption_holds else Style.BAD)),
+        ),
         right=frozenset(),
-        sizes=frozenset(),
         unit="",
         names=None,
         bars=None,
     )
 
 
-def fewest_standing(plan: Plan, check: PlanCheck) -> str:
+def _standing(plan: Plan, check: PlanCheck) -> str:
     """Say whether the number of nodes is proved the fewest: by the search, or because arithmetic allows no fewer."""
     first = plan.solution.levels[0]
     if check.nodes_used == check.minimum_nodes or (first.objective.name == "nodes" and first.proof != "none"):

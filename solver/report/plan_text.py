@@ -28,7 +28,7 @@ _MARKS = {
 
 
 def plan_text(plan: Plan, paint: Paint, *, timings: bool) -> str:
-    """Return the report of a plan: lines of at most 100 columns unless a name or a number is longer than that leaves room for.
+    """Return the report of a plan in lines of at most 100 columns, unless a name or a number needs more.
 
     Without timings, equal plans give equal text.
     """
@@ -36,11 +36,11 @@ def plan_text(plan: Plan, paint: Paint, *, timings: bool) -> str:
     sections = [
         _outcome(view, paint),
         grid_lines(view.objectives, _LINE_WIDTH, paint),
-        grid_lines(view.stages, _LINE_WIDTH, paint),
+        grid_lines(view.stages, _LINE_WIDTH, paint) + _facts(view.unused, paint),
         grid_lines(view.seams, _LINE_WIDTH, paint),
         grid_lines(view.check, _LINE_WIDTH, paint)
         + ([] if view.verdict is None else fold(escape(view.verdict), _LINE_WIDTH, 0)),
-        _facts(view, paint),
+        _facts(view.request, paint),
         [line for note in view.notes for line in fold(f"note: {escape(note)}", _LINE_WIDTH, 6)],
         [] if view.timing is None else [paint(view.timing, Style.FAINT)],
     ]
@@ -59,9 +59,8 @@ def _outcome(view: PlanView, paint: Paint) -> list[str]:
     return lines
 
 
-def _facts(view: PlanView, paint: Paint) -> list[str]:
-    facts = (*(() if view.unused is None else (view.unused,)), *view.request)
-    width = max(text_width(fact.word) for fact in facts)
+def _facts(facts: tuple[Fact, ...], paint: Paint) -> list[str]:
+    width = max((text_width(fact.word) for fact in facts), default=0)
     return [line for fact in facts for line in _fact(fact, width, paint)]
 
 

@@ -1,17 +1,17 @@
-"""What a report of a plan says, in order, before it is text or a page: one place for both, so that they cannot differ."""
+"""What a report of a plan says, in order, before it is text or a page: said in one place, so that they agree."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from solver.report.plan_sentences import headline, remarks, request_facts, unused_fact, verdict
+from solver.report.plan_sentences import headline, remarks, request_facts, unused_facts, verdict
 from solver.report.plan_tables import check_grid, objectives_grid, seams_grid, stages_grid
-from solver.solve import Outcome
 
 if TYPE_CHECKING:
     from solver.plan import Plan
     from solver.report.grid import Fact, Grid
+    from solver.solve import Outcome
 
 __all__ = ["PlanView", "plan_view"]
 
@@ -29,8 +29,8 @@ class PlanView:
     reasons: tuple[str, ...]
     objectives: Grid | None
     stages: Grid | None
+    unused: tuple[Fact, ...]
     seams: Grid | None
-    unused: Fact | None
     check: Grid | None
     verdict: str | None
     request: tuple[Fact, ...]
@@ -49,8 +49,8 @@ def plan_view(plan: Plan, *, timings: bool) -> PlanView:
         reasons=plan.reasons,
         objectives=objectives_grid(plan) if placed else None,
         stages=stages_grid(plan) if placed else None,
+        unused=unused_facts(plan) if placed else (),
         seams=seams_grid(plan),
-        unused=unused_fact(plan) if placed else None,
         check=None if check is None else check_grid(plan, check),
         verdict=None if check is None else verdict(check),
         request=request_facts(plan),
