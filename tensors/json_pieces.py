@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["OBJECTS", "TEXTS", "MalformedError", "Piece", "pieces"]
+__all__ = ["ALONE", "OBJECTS", "TEXTS", "Form", "MalformedError", "Piece", "pieces"]
 
 _PIECE_BYTES = 2**20
 _LARGEST_ENTRY_BYTES = 2**23
@@ -23,14 +23,27 @@ _OPENING = re.compile(_SPACE + rb"\{(" + _SPACE + rb"\})?+")
 _CLOSING = re.compile(_SPACE + rb"\Z")
 
 
-def _entry(value: bytes) -> re.Pattern[bytes]:
-    return re.compile(_SPACE.join((b"", b"(" + _STRING + b")", b":", b"(" + value + b")", b"([,}])")), re.DOTALL)
+class Form(NamedTuple):
+    """How entries look: `one` has the groups key, value and what follows; `run` is many that are followed by commas."""
+
+    one: re.Pattern[bytes]
+    run: re.Pattern[bytes]
 
 
-OBJECTS: Final = _entry(_FLAT_OBJECT)
-"""Entries whose values are objects without objects inside: groups are the key, the value and what follows."""
+def _form(value: bytes) -> Form:
+    key = rb"(?!" + re.escape(ALONE) + rb")" + _STRING
+    many = _SPACE.join((b"", key, b":", value, b","))
+    one = _SPACE.join((b"", b"(" + _STRING + b")", b":", b"(" + value + b")", b"([,}])"))
+    return Form(re.compile(one, re.DOTALL), re.compile(b"(?:" + many + b"){1,256}+", re.DOTALL))
 
-TEXTS: Final = _entry(_STRING)
+
+ALONE: Final = b'"__metadata__"'
+"""The key whose entry is given by itself: its value is of another kind."""
+
+OBJECTS: Final = _form(_FLAT_OBJECT)
+"""Entries whose values are objects without objects inside."""
+
+TEXTS: Final = _form(_STRING)
 """Entries whose values are strings."""
 
 
@@ -51,10 +64,8 @@ class Piece(NamedTuple):
     alone: bool
 
 
-def pieces(
-    data: bytearray | memoryview, start: int, stop: int, entry: re.Pattern[bytes], *, alone: bytes = b""
-) -> Iterator[Piece]:
-    """Yield the entries of the object in `data[start:stop]`, the one whose key is `alone` by itself.
+def pieces(data: bytearray | memoryview, start: int, stop: int, form: Form) -> Iterator[Piece]:
+    """Yield the entries of the object in `data[start:stop]`, that of the key `ALONE` by itself.
 
     Only the outer form is checked: the pieces are JSON where their strings, numbers and arrays are.
 
@@ -64,25 +75,26 @@ def pieces(
     opening = _OPENING.match(data, start, stop)
     if opening is None:
         raise MalformedError(start, "is no JSON object")
-    position = first = last = opening.end()
+    position = first = opening.end()
     ended = opening[1] is not None
     while not ended:
-        found = entry.match(data, position, stop)
-        if found is None:
+        run = form.run.match(data, position, stop)
+        if run is not None and run.end() - position <= _LARGEST_ENTRY_BYTES:
+            position = run.end()
+            if position - first > _PIECE_BYTES:
+                yield Piece(first, position - 1, alone=False)
+                first = position
+            continue
+        entry = form.one.match(data, position, stop)
+        if entry is None:
             raise MalformedError(position, "has no sound entry here")
-        following = found.end()
-        ended = found[3] == b"}"
-        if following - position > _LARGEST_ENTRY_BYTES:
-            problem = f"has an entry of {following - position:,} bytes, more than {_LARGEST_ENTRY_BYTES:,},"
+        if entry.end() - position > _LARGEST_ENTRY_BYTES:
+            problem = f"has an entry of {entry.end() - position:,} bytes, more than {_LARGEST_ENTRY_BYTES:,},"
             raise MalformedError(position, problem)
-        if alone and found[1] == alone:
-            if position > first:
-                yield Piece(first, last, alone=False)
-            yield Piece(*found.span(2), alone=True)
-            first = following
-        elif ended or following - first > _PIECE_BYTES:
-            yield Piece(first, found.end(2), alone=False)
-            first = following
-        position, last = following, found.end(2)
+        if entry[1] == ALONE and position > first:
+            yield Piece(first, position - 1, alone=False)
+        yield Piece(*entry.span(2), alone=True) if entry[1] == ALONE else Piece(first, entry.end(2), alone=False)
+        ended = entry[3] == b"}"
+        position = first = entry.end()
     if _CLOSING.match(data, position, stop) is None:
         raise MalformedError(position, "goes on behind its closing brace")

@@ -120,7 +120,7 @@ class _Text:
     def refuse_tensor(self, some: _Some, name: str, problem: str) -> FormatError:
         """Return the error for a tensor of some entries, with the place of its own."""
         position = some.start
-        while (entry := OBJECTS.match(self.data, position)) is not None:
+        while (entry := OBJECTS.one.match(self.data, position)) is not None:
             if name in _decode_keys(b"{" + entry[1] + b":null}"):
                 break
             position = entry.end()
@@ -128,7 +128,7 @@ class _Text:
 
     def _decoded(self) -> Iterator[_Some]:
         try:
-            for piece in pieces(self.data, _LENGTH_BYTES, self.stop, OBJECTS, alone=b'"__metadata__"'):
+            for piece in pieces(self.data, _LENGTH_BYTES, self.stop, OBJECTS):
                 if piece.alone:
                     self._check_texts(piece)
                 else:
@@ -159,7 +159,7 @@ class _Text:
     def _culprit(self, piece: Piece, error: Exception) -> FormatError:
         """Find the entry of a piece that cannot be decoded."""
         position = piece.start
-        while position < piece.stop and (entry := OBJECTS.match(self.data, position)) is not None:
+        while position < piece.stop and (entry := OBJECTS.one.match(self.data, position)) is not None:
             try:
                 _decode_entries((b"{" + entry[1] + b":" + entry[2] + b"}").decode())
             except _UNDECODABLE as own:
