@@ -51,7 +51,6 @@ _BLOCKS = re.compile(
 )
 _MTP = re.compile(r"(?:^|\.)(?:mtp|nextn)")
 _MTP_NUMBER = re.compile(r"(?:^|\.)mtp\w*(?:\.\w+)??\.([0-9]{1,9})(?:\.|$)")
-_EXPERT = re.compile(r"(?<=experts\.)[0-9]+(?=\.)")
 
 
 def read_name(name: str) -> ReadName:
@@ -61,6 +60,14 @@ def read_name(name: str) -> ReadName:
     >>> name.number, name.role.value
     (3, 'routed_expert')
     """
+    # All experts of a block read alike, and most names of the largest models are theirs.
+    before, experts, behind = name.partition(".experts.")
+    number, dot, rest = behind.partition(".")
+    return _read(f"{before}.experts.0.{rest}" if experts and dot and number.isdigit() else name)
+
+
+@lru_cache(maxsize=2**14)
+def _read(name: str) -> ReadName:
     match = _GGUF.fullmatch(name) if name.startswith(_GGUF_BLOCKS) else None
     if match is not None:
         stack = Stack.ENCODER if match[1] == "enc." else Stack.TRUNK
@@ -72,15 +79,12 @@ def read_name(name: str) -> ReadName:
     stack, side = _stack(prefix + (mtp or ""))
     if side is not None:
         return ReadName(Stack.NONE, 0, Part.OTHER, side, known=True)
-    if "experts." in rest:
-        rest = _EXPERT.sub("0", rest, count=1)
     role, known = module_block_role(rest)
     if stack is Stack.NEXTN and not known:
         role, known = Role.NEXTN, True
     return _numbered(stack, number or mtp_number, role, known)
 
 
-@lru_cache(maxsize=2**16)
 def _numbered(stack: Stack, digits: str, role: Role, known: bool) -> ReadName:
     number = int(digits)
     if number >= MAXIMUM_BLOCKS:
