@@ -74,4 +74,5 @@ def _model_file(header: FileHeader) -> ModelFile:
 
 
 def _cut_short(header: FileHeader) -> str:
-    return f"{header.name} ends {header.missing_bytes:,} bytes before the end of its tensors; its header is sound"
+    amount = "1 byte" if header.missing_bytes == 1 else f"{header.missing_bytes:,} bytes"
+    return f"{header.name} ends {amount} before the end of its tensors; its header is sound"
