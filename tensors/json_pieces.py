@@ -88,12 +88,15 @@ def pieces(data: bytearray | memoryview, start: int, stop: int, form: Form) -> I
         entry = form.one.match(data, position, stop)
         if entry is None:
             raise MalformedError(position, "has no sound entry here")
-        if entry.end() - position > _LARGEST_ENTRY_BYTES:
-            problem = f"has an entry of {entry.end() - position:,} bytes, more than {_LARGEST_ENTRY_BYTES:,},"
-            raise MalformedError(position, problem)
-        if entry[1] == ALONE and position > first:
-            yield Piece(first, position - 1, alone=False)
-        yield Piece(*entry.span(2), alone=True) if entry[1] == ALONE else Piece(first, entry.end(2), alone=False)
+        if entry[1] == ALONE:
+            if position > first:
+                yield Piece(first, position - 1, alone=False)
+            yield Piece(*entry.span(2), alone=True)
+        elif entry.end() - position > _LARGEST_ENTRY_BYTES:
+            most = f"more than the {_LARGEST_ENTRY_BYTES:,} that are read"
+            raise MalformedError(position, f"has an entry of {entry.end() - position:,} bytes, {most}")
+        else:
+            yield Piece(first, entry.end(2), alone=False)
         ended = entry[3] == b"}"
         position = first = entry.end()
     if _CLOSING.match(data, position, stop) is None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from enum import IntEnum
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import NamedTuple
 
 from tensors.inventory import Part, Role
@@ -101,7 +101,7 @@ def _outside(name: str) -> ReadName:
     return ReadName(Stack.NONE, 0, part, role, known)
 
 
-@cache
+@lru_cache(maxsize=1024)
 def _stack(prefix: str) -> tuple[Stack, Role | None]:
     """Return the stack of a prefix, or the role of a tower that is no part of the chain."""
     _part, role, _known = module_outside(prefix)

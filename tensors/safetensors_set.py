@@ -87,7 +87,7 @@ def _shards(folder: Folder, index: Index) -> list[str]:
     missing = [shard for shard in shards if not folder.has(shard)]
     if missing:
         verb = "is" if len(missing) == 1 else "are"
-        problem = f"{listed(missing)} {verb} missing; expected all {len(shards)} files that {index.name} lists."
+        problem = f"{listed(missing)} {verb} missing; expected every file that {index.name} lists."
         raise SourceError(folder.location, f"{problem} Fetch the rest.")
     return shards
 
