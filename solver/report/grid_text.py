@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 __all__ = ["grid_lines"]
 
 _WIDEST_BAR = 24
-_NARROWEST_BAR = 8
+_NARROWEST_BAR = 6
 _SHORTEST_NAME = 12
 
 # What closes a bar, so that its whole is seen without colour too.
@@ -39,7 +39,7 @@ def _room(grid: Grid, rows: list[list[Cell]], width: int) -> int:
     """Return how many columns the widest line leaves to a bar."""
     if grid.bars is None:
         return _WIDEST_BAR
-    return width - max(text_width(line) for line in _lines(grid, rows, 0, _PLAIN))
+    return width + 1 - max(text_width(line) for line in _lines(grid, rows, 1, _PLAIN))
 
 
 def _lines(grid: Grid, rows: list[list[Cell]], bar_width: int, paint: Paint) -> list[str]:

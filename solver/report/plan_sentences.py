@@ -47,12 +47,10 @@ def _standing(levels: tuple[Level, ...]) -> str:
     proofs = list(dict.fromkeys(level.proof for level in levels))
     if "none" not in proofs:
         return f"proved optimal by {_and(proofs)}"
-    return "not proved optimal: " + ", ".join(_of_level(level) for level in levels)
+    return "not proved optimal: " + ", ".join(_open(level) for level in levels if level.proof == "none")
 
 
-def _of_level(level: Level) -> str:
-    if level.proof != "none":
-        return f"{level.objective.name} proved by {level.proof}"
+def _open(level: Level) -> str:
     gap = "no bound" if level.bound is None else f"gap {gap_text(level.value, level.bound)}"
     return f"{level.objective.name} open ({gap})"
 
@@ -82,7 +80,7 @@ def verdict(check: PlanCheck) -> str:
     link = "and" if check.assumption_holds == fewest else "but"
     holds = "holds" if check.assumption_holds else "does not hold"
     shown = _told_apart(measured, assumed)
-    return f"{nodes}, {link} the assumed imbalance of {ratio(assumed, 2)} {holds} ({shown} measured)."
+    return f"{nodes}, {link} the assumed imbalance of {ratio(assumed, 2)} {holds} at {shown}."
 
 
 def _told_apart(measured: Fraction, assumed: Fraction) -> str:

@@ -9,6 +9,8 @@ from solver.report.grid import Bar, Bars, Grid
 from solver.report.terminal import Cell, Style, Styled
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from solver.closed_form import PlanCheck
     from solver.plan import Plan
     from solver.projection import PlanStage
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["check_grid", "objectives_grid", "scale_of", "seams_grid", "stages_grid"]
 
+_KINDS = ("weights", "cache", "other")
 _BITS_PER_BYTE = 8
 _NS_PER_US, _NS_PER_MS = 10**3, 10**6
 _RATES = ((10**9, "Gbit/s"), (10**6, "Mbit/s"), (10**3, "kbit/s"))
@@ -47,45 +50,45 @@ def _objective(level: Level) -> tuple[Cell, ...]:
 
 
 def stages_grid(plan: Plan) -> Grid:
-    """Return the stages in order, each load as a bar of its budget, with what all of them hold together."""
+    """Return the stages in order, each load as a bar of its budget, with what all of them hold together.
+
+    A kind of bytes that no stage holds has no column; weights always have theirs.
+    """
     scale = scale_of(plan)
-    has_other = any(stage.other_bytes for stage in plan.stages)
-    titles = ("#", "node", "blocks", "full", "load", "budget", "slack", "weights", "cache", *["other"] * has_other)
+    kinds = [kind for kind in _KINDS if kind == "weights" or any(_bytes_of(kind, stage) for stage in plan.stages)]
     rows = [
-        (str(number), stage.node, _blocks(plan, stage), *_sizes(scale, (stage,), has_other=has_other))
+        (str(number), stage.node, _blocks(plan, stage), *_sizes(scale, kinds, (stage,)))
         for number, stage in enumerate(plan.stages, start=1)
     ]
     bars: list[Bar | None] = [
-        Bar((stage.weight_bytes, stage.cache_bytes, stage.other_bytes), stage.budget_bytes) for stage in plan.stages
+        Bar(tuple(_bytes_of(kind, stage) for kind in kinds), stage.budget_bytes) for stage in plan.stages
     ]
     if len(plan.stages) > 1:
         whole = f"{len(plan.problem.blocks):,} in all"
-        rows.append(("", "together", whole, *_sizes(scale, plan.stages, has_other=has_other)))
+        rows.append(("", "together", whole, *_sizes(scale, kinds, plan.stages)))
         bars.append(None)
+    titles = ("#", "node", "blocks", "full", "load", "budget", "slack", *kinds)
     return Grid(
         titles=titles,
         rows=tuple(rows),
         right=frozenset({0, *range(3, len(titles))}),
         unit=scale.unit,
         names=1,
-        bars=Bars("load of budget", 3, ("weights", "cache", "other")[: 2 + has_other], tuple(bars)),
+        bars=Bars("load of budget", 3, tuple(kinds), tuple(bars)),
     )
 
 
-def _sizes(scale: Scale, stages: tuple[PlanStage, ...], *, has_other: bool) -> tuple[str, ...]:
+def _sizes(scale: Scale, kinds: Sequence[str], stages: tuple[PlanStage, ...]) -> tuple[str, ...]:
     """Return how full stages are together, and their sizes."""
     load = sum(stage.load_bytes for stage in stages)
     budget = sum(stage.budget_bytes for stage in stages)
-    sizes = [
-        load,
-        budget,
-        sum(stage.slack_bytes for stage in stages),
-        sum(stage.weight_bytes for stage in stages),
-        sum(stage.cache_bytes for stage in stages),
-    ]
-    if has_other:
-        sizes.append(sum(stage.other_bytes for stage in stages))
+    of_kinds = (sum(_bytes_of(kind, stage) for stage in stages) for kind in kinds)
+    sizes = (load, budget, sum(stage.slack_bytes for stage in stages), *of_kinds)
     return (_percent(load, budget), *(scale.number(amount) for amount in sizes))
+
+
+def _bytes_of(kind: str, stage: PlanStage) -> int:
+    return {"weights": stage.weight_bytes, "cache": stage.cache_bytes, "other": stage.other_bytes}[kind]
 
 
 def _blocks(plan: Plan, stage: PlanStage) -> str:
@@ -96,7 +99,7 @@ def _blocks(plan: Plan, stage: PlanStage) -> str:
     after = ""
     if stage.head and ends.output_bytes:
         copied = ends.tied_bytes and stage.start > 0
-        after = ", head (tied copy)" if copied else ", tied head" if ends.tied_bytes else ", head"
+        after = ", head (copy)" if copied else ", tied head" if ends.tied_bytes else ", head"
     return f"{before}{inner}{after}"
 
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["PlanView", "plan_view"]
 
+_MS_PER_SECOND = 1000
+
 
 @dataclass(frozen=True, slots=True)
 class PlanView:
@@ -55,5 +57,9 @@ def plan_view(plan: Plan, *, timings: bool) -> PlanView:
         verdict=None if check is None else verdict(check),
         request=request_facts(plan),
         notes=plan.notes,
-        timing=f"{plan.outcome.value}, solved in {plan.solution.wall_ms:,} ms" if timings else None,
+        timing=f"{plan.outcome.value}, solved in {_time(plan.solution.wall_ms)}" if timings else None,
     )
+
+
+def _time(duration_ms: int) -> str:
+    return f"{duration_ms} ms" if duration_ms < _MS_PER_SECOND else f"{duration_ms / _MS_PER_SECOND:,.2f} s"
