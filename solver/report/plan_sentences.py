@@ -66,13 +66,14 @@ def remarks(plan: Plan) -> tuple[str, ...]:
     return ()
 
 
-def verdict(check: PlanCheck) -> str:
-    """Say in one sentence how the plan stands to the closed forms."""
+def verdict(plan: Plan, check: PlanCheck) -> str:
+    """Say in one sentence how the plan stands to the closed forms, which know nothing of rules."""
     fewest = check.minimum_nodes == check.nodes_used
     if fewest:
         nodes = "As few nodes as arithmetic allows"
     else:
-        nodes = f"{count(check.nodes_used, 'node')} where arithmetic asks for {check.minimum_nodes}"
+        arithmetic = "arithmetic without the rules" if _rules(plan.problem.rules) else "arithmetic"
+        nodes = f"{count(check.nodes_used, 'node')} where {arithmetic} asks for {check.minimum_nodes}"
     if check.devices_used == 1:
         return f"{nodes}, and one alone has nothing to be uneven with."
     assumed = check.assumed_imbalance

@@ -54,7 +54,7 @@ def plan_view(plan: Plan, *, timings: bool) -> PlanView:
         unused=unused_facts(plan) if placed else (),
         seams=seams_grid(plan),
         check=None if check is None else check_grid(plan, check),
-        verdict=None if check is None else verdict(check),
+        verdict=None if check is None else verdict(plan, check),
         request=request_facts(plan),
         notes=plan.notes,
         timing=f"{plan.outcome.value}, solved in {_time(plan.solution.wall_ms)}" if timings else None,

@@ -290,6 +290,16 @@ def test_the_verdict_is_one_sentence_on_nodes_and_imbalance(
     assert sentence in text_of(plan(problem_of(weights, budgets), objectives)).splitlines()
 
 
+def test_the_verdict_says_that_arithmetic_knows_no_rules() -> None:
+    rules = replace(NO_RULES, exclude=("n0",))
+    text = text_of(plan(problem_of((4, 4), (9, 4, 4), rules=rules)))
+
+    assert (
+        "2 nodes where arithmetic without the rules asks for 1, but the assumed imbalance of 1.10 holds at 1.0000."
+        == " ".join(section(text, "check")[3:])
+    )
+
+
 @pytest.mark.parametrize(
     ("weights", "budgets", "objectives", "standing"),
     [
