@@ -114,10 +114,18 @@ def farthest_ends(line: Line, caps: Sequence[int]) -> NDArray[np.int32]:
         row = starts.copy()
         if cap >= 0:
             row = (np.searchsorted(line.prefix, line.prefix + min(cap, total), side="right") - 1).astype(np.int32)
-            if total - line.shared_bytes <= cap:
-                row[0] = count
-        ends[group, : count + 1] = _within_rules(line, group, starts, row)
+        allowed = _within_rules(line, group, starts, row)
+        if total - line.shared_bytes <= cap and _may_hold_all(line, group, starts):
+            # Only a stage of every item saves what is shared: one that a rule cuts short must fit without the saving.
+            allowed[0] = count
+        ends[group, : count + 1] = allowed
     return ends
+
+
+def _may_hold_all(line: Line, group: int, starts: NDArray[np.int32]) -> bool:
+    """Return whether the rules let one stage of a group hold every item."""
+    farthest = np.full_like(starts, line.items)
+    return int(_within_rules(line, group, starts, farthest)[0]) == line.items
 
 
 def _within_rules(line: Line, group: int, starts: NDArray[np.int32], row: NDArray[np.int32]) -> NDArray[np.int32]:
