@@ -7,12 +7,13 @@ kept.
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 from typing import TYPE_CHECKING
 
 from ortools.sat.python import cp_model
 
+from solver.errors import AuditError
 from solver.model.stages import Sizes, Variables, build, hint, load, sizes_of
 from solver.problem import Placement, Stage
 
@@ -42,13 +43,19 @@ class Answer:
 
 
 _NONE_EXISTS = Answer(placement=None, lower=None, settled=True, interrupted=False)
+_NOT_TRIED = Answer(placement=None, lower=None, settled=False, interrupted=False)
+
+# A row of a table costs about 50 bytes while a model is built; beyond this it would take hundreds of megabytes.
+_MOST_ROWS = 5_000_000
+# CP-SAT refuses a sum that could leave this range, whatever its terms are in the end.
+_LARGEST_SUM = 2**62
 
 
 def find(problem: Problem, limits: Limits, clock: Clock, start: Placement | None) -> Answer:
     """Return a placement within the limits, or that there is none."""
     sizes = sizes_of(problem, limits)
-    if sizes.stages == 0:
-        return _NONE_EXISTS
+    if (known := _without_search(sizes)) is not None:
+        return known
     model, v = build(problem, sizes)
     return _solve(model, v, problem, sizes, clock, start, None)
 
@@ -58,8 +65,8 @@ def least_nodes(
 ) -> Answer:
     """Return a placement on the fewest nodes within the limits, with a proven lower bound."""
     sizes = sizes_of(problem, limits)
-    if sizes.stages == 0:
-        return _NONE_EXISTS
+    if (known := _without_search(sizes)) is not None:
+        return known
     model, v = build(problem, sizes)
     model.minimize(sum(v.used))
     return _solve(model, v, problem, sizes, clock, start, report)
@@ -70,8 +77,8 @@ def least_load(
 ) -> Answer:
     """Return a placement whose fullest node holds least within the limits, with a proven lower bound in bytes."""
     sizes = sizes_of(problem, limits)
-    if sizes.stages == 0:
-        return _NONE_EXISTS
+    if (known := _without_search(sizes)) is not None:
+        return known
     model, v = build(problem, sizes)
     fullest = model.new_int_var(0, sizes.prefix[-1], "fullest")
     for k in range(sizes.stages):
@@ -92,29 +99,29 @@ def canonical_placement(problem: Problem, limits: Limits, clock: Clock, start: P
 
     The start must be on the fewest nodes possible within the limits.
     """
-    sizes = sizes_of(problem, limits)
     stages = len(start.stages)
-    sizes = Sizes(
-        unit_bytes=sizes.unit_bytes,
-        prefix=sizes.prefix,
-        caps=sizes.caps,
-        shared=sizes.shared,
-        counts=sizes.counts,
-        classes=sizes.classes,
-        stages=stages,
-    )
+    sizes = replace(sizes_of(problem, limits), stages=stages)
     model, v = build(problem, sizes)
     best = Answer(start, None, settled=True, interrupted=False)
     choices = [*(_class_number(v, k) for k in range(stages)), *(-v.cut[k] for k in range(1, stages))]
     for choice in choices:
         model.minimize(choice)
         answer = _solve(model, v, problem, sizes, clock, best.placement, None)
-        if answer.placement is None or not answer.settled or answer.lower is None:
+        if answer.placement is None or not answer.settled or answer.lower is None or answer.interrupted:
             return Answer(best.placement, None, settled=False, interrupted=answer.interrupted)
         model.clear_objective()  # type: ignore[no-untyped-call]  # OR-Tools leaves it untyped
         model.add(choice == answer.lower)
         best = answer
     return best
+
+
+def _without_search(sizes: Sizes) -> Answer | None:
+    """Return the answer where no model is built: there is no stage, or the model would be too large for CP-SAT."""
+    if sizes.stages == 0:
+        return _NONE_EXISTS
+    rows = sizes.stages * (sizes.items + len(sizes.classes))
+    largest_sum = (len(sizes.classes) + 2) * sizes.prefix[-1]
+    return _NOT_TRIED if rows > _MOST_ROWS or largest_sum >= _LARGEST_SUM else None
 
 
 def _class_number(v: Variables, k: int) -> cp_model.LinearExpr:
@@ -135,15 +142,15 @@ def _solve(
     solver = _configured(clock)
     callback = None if report is None else _Reporter(report)
     status, interrupted = _interruptible(solver, model, callback)
-    clock.deterministic_time += solver.response_proto.deterministic_time
-    minimising = model.has_objective()
-    lower = ceil(solver.best_objective_bound - 1e-6) if minimising and status in _FOUND else None
-    placement = extract(solver, v, problem, sizes) if status in _FOUND else None
-    if status == cp_model.OPTIMAL and minimising and lower is not None:
-        lower = round(solver.objective_value)
+    if status == cp_model.MODEL_INVALID:
+        raise AuditError(f"CP-SAT refuses the model of the problem: {model.validate().strip()}")
+    response = solver.response_proto
+    clock.deterministic_time += response.deterministic_time
+    found = status in _FOUND
     return Answer(
-        placement=placement,
-        lower=lower,
+        placement=extract(solver, v, problem, sizes) if found else None,
+        # The bound as an integer: `best_objective_bound` is a float, and wrong by bytes beyond 2^53.
+        lower=int(response.inner_objective_lower_bound) if found and model.has_objective() else None,
         settled=status in (cp_model.OPTIMAL, cp_model.INFEASIBLE),
         interrupted=interrupted,
     )
@@ -161,9 +168,7 @@ def _configured(clock: Clock) -> cp_model.CpSolver:
     return solver
 
 
-def _interruptible(
-    solver: cp_model.CpSolver, model: cp_model.CpModel, callback: cp_model.CpSolverSolutionCallback | None
-) -> tuple[int, bool]:
+def _interruptible(solver: cp_model.CpSolver, model: cp_model.CpModel, callback: _Reporter | None) -> tuple[int, bool]:
     """Solve in a thread, so that Ctrl-C stops the search and not the program."""
     statuses: list[int] = []
     failures: list[Exception] = []
@@ -182,21 +187,32 @@ def _interruptible(
             thread.join(timeout=0.2)
         except KeyboardInterrupt:
             interrupted = True
+        if interrupted:
+            # Again each time: a search that has not begun yet cannot be stopped.
             solver.stop_search()
     if failures:
         raise failures[0]
+    if callback is not None and callback.failure is not None:
+        if not isinstance(callback.failure, KeyboardInterrupt):
+            raise callback.failure
+        interrupted = True
     return statuses[0], interrupted
 
 
 class _Reporter(cp_model.CpSolverSolutionCallback):
-    """Hands on the value and bound of every better answer."""
+    """Hands on the value and bound of every better answer; what the listener raises stops the search."""
 
     def __init__(self, report: Callable[[int, int], None]) -> None:
         super().__init__()
         self._report = report
+        self.failure: BaseException | None = None
 
     def on_solution_callback(self) -> None:
-        self._report(round(self.objective_value), ceil(self.best_objective_bound - 1e-6))
+        try:
+            self._report(round(self.objective_value), ceil(self.best_objective_bound - 1e-6))
+        except BaseException as error:  # noqa: BLE001 - raised in the caller's thread; nothing may cross the solver's
+            self.failure = error
+            self.stop_search()
 
 
 def extract(solver: cp_model.CpSolver, v: Variables, problem: Problem, sizes: Sizes) -> Placement:
