@@ -172,19 +172,22 @@ def _interruptible(solver: cp_model.CpSolver, model: cp_model.CpModel, callback:
     """Solve in a thread, so that Ctrl-C stops the search and not the program."""
     statuses: list[int] = []
     failures: list[Exception] = []
+    # Not the thread's own `join`: one that is interrupted takes a running thread for a finished one (bpo-45274).
+    finished = threading.Event()
 
     def target() -> None:
         try:
             statuses.append(int(solver.solve(model, callback)))
         except Exception as error:  # noqa: BLE001 - handed to the caller's thread, whatever it is
             failures.append(error)
+        finally:
+            finished.set()
 
-    thread = threading.Thread(target=target, daemon=True)
-    thread.start()
+    threading.Thread(target=target, daemon=True).start()
     interrupted = False
-    while thread.is_alive():
+    while not finished.is_set():
         try:
-            thread.join(timeout=0.2)
+            finished.wait(timeout=0.2)
         except KeyboardInterrupt:
             interrupted = True
         if interrupted:
