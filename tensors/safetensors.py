@@ -163,7 +163,7 @@ class _Text:
             try:
                 _decode_entries((b"{" + entry[1] + b":" + entry[2] + b"}").decode())
             except _UNDECODABLE as own:
-                name = quoted(entry[1].decode("utf-8", "backslashreplace")[1:-1])
+                name = quoted(entry[1].decode("utf-8", "replace")[1:-1])
                 return self.refuse(position, f"has no sound entry for {name} ({own})")
             position = entry.end()
         return self.refuse(position, f"cannot be decoded ({error})")
