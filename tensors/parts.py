@@ -18,7 +18,7 @@ __all__ = ["CONFIG", "INDEX_SUFFIX", "PartName", "choose", "listed", "part_name"
 CONFIG: Final = "config.json"
 INDEX_SUFFIX: Final = ".safetensors.index.json"
 _MOST_PARTS = 10_000
-_PART = re.compile(r"(.+)-(\d{5})-of-(\d{5})(\.gguf|\.safetensors)", re.DOTALL | re.IGNORECASE)
+_PART = re.compile(r"(.+)-([0-9]{5})-of-([0-9]{5})(\.gguf|\.safetensors)", re.DOTALL | re.IGNORECASE)
 _LISTED = 4
 
 
