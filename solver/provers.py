@@ -6,7 +6,7 @@ value equals its bound.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
@@ -115,7 +115,8 @@ class ConstraintSolver:
 
         if question.objective.name in ("nodes", "load"):
             minimise = run.least_nodes if question.objective.name == "nodes" else run.least_load
-            answer = minimise(question.problem, question.limits, clock, question.best, report)
+            known = 0 if question.lower is None else int(question.lower)
+            answer = minimise(question.problem, question.limits, clock, question.best, report, at_least=known)
             impossible = answer.settled and answer.placement is None
             return Interval(answer.lower, answer.placement, impossible=impossible, interrupted=answer.interrupted)
 
@@ -124,16 +125,26 @@ class ConstraintSolver:
             impossible = answer.settled and answer.placement is None
             return Interval(None, answer.placement, impossible=impossible, interrupted=answer.interrupted)
 
-        return descend(question, attempt, clock, report, fewest_first=False)
+        # A load is never below 0: with that as a bound the search halves its way down where nobody gave a better one.
+        bounded = replace(question, lower=Fraction(0)) if question.lower is None else question
+        return descend(bounded, attempt, clock, report, fewest_first=False)
 
     def canonical(self, problem: Problem, limits: Limits, clock: Clock, start: Placement) -> Placement | None:
-        """Return the canonical placement, or None if the time was too short to be sure of it."""
+        """Return the canonical placement, or None if the time was too short to be sure of it.
+
+        Raises:
+            KeyboardInterrupt: an interrupt ended one of the runs.
+        """
         from solver.model import run  # noqa: PLC0415 - as above
 
-        fewest = run.least_nodes(problem, limits, clock, start, lambda _value, _bound: None)
+        fewest = run.least_nodes(problem, limits, clock, start, lambda _value, _bound: None, at_least=0)
+        if fewest.interrupted:
+            raise KeyboardInterrupt
         if fewest.placement is None or not fewest.settled:
             return None
         answer = run.canonical_placement(problem, limits, clock, fewest.placement)
+        if answer.interrupted:
+            raise KeyboardInterrupt
         return answer.placement if answer.settled else None
 
 
@@ -142,6 +153,17 @@ def provers_for(problem: Problem, *, exact: bool = True) -> tuple[Prover, ...]:
     if exact and applies(problem):
         return (ClosedForm(), ExactSearch(problem), ConstraintSolver())
     return (ClosedForm(), ConstraintSolver())
+
+
+@dataclass(slots=True)
+class _Known:
+    """What is known of a level while its interval closes: it outlives an interrupt."""
+
+    lower: Value | None
+    best: Placement | None
+
+    def interval(self, *, interrupted: bool) -> Interval:
+        return Interval(self.lower, self.best, impossible=False, interrupted=interrupted)
 
 
 def descend(
@@ -156,38 +178,50 @@ def descend(
 
     Bisection between bound and best value while the gap is wide, then strict descent: the best placement's own value is
     the next limit to stay below, until no placement is left. `fewest_first` says that an attempt's answer uses the
-    fewest nodes.
+    fewest nodes. After an interrupt the best placement so far is kept.
     """
-    problem, objective, limits, lower, best = (
-        question.problem,
-        question.objective,
-        question.limits,
-        question.lower,
-        question.best,
-    )
-    if best is None or (fewest_first and objective.name == "nodes"):
-        answer = attempt(limits)
-        if answer.placement is None:
-            return answer
-        best = answer.placement
-        if fewest_first and objective.name == "nodes":
-            return Interval(objective.measure(problem, best), best, impossible=False, interrupted=False)
-    upper = objective.measure(problem, best)
-    while lower is None or lower < upper:
-        report(upper, lower)
+    known = _Known(question.lower, question.best)
+    try:
+        one_pass = fewest_first and question.objective.name == "nodes"
+        if known.best is None or one_pass:
+            answer = attempt(question.limits)
+            if answer.placement is None:
+                return answer
+            known.best = answer.placement
+            if one_pass:
+                known.lower = question.objective.measure(question.problem, known.best)
+            if answer.interrupted:
+                return known.interval(interrupted=True)
+        upper = question.objective.measure(question.problem, known.best)
+        return _close(question, known, upper, attempt, clock, report)
+    except KeyboardInterrupt:
+        return known.interval(interrupted=True)
+
+
+def _close(
+    question: Question,
+    known: _Known,
+    upper: Value,
+    attempt: Callable[[Limits], Interval],
+    clock: Clock,
+    report: Report,
+) -> Interval:
+    """Tighten what is known until bound and value meet, the time is spent, or an attempt ends without an answer."""
+    objective, limits = question.objective, question.limits
+    while known.lower is None or known.lower < upper:
+        report(upper, known.lower)
         if clock.spent:
-            return Interval(lower, best, impossible=False, interrupted=False)
-        middle = _middle(lower, upper)
-        tried = objective.below(limits, upper) if middle is None else objective.at_most(limits, middle)
-        answer = attempt(tried)
+            break
+        middle = _middle(known.lower, upper)
+        answer = attempt(objective.below(limits, upper) if middle is None else objective.at_most(limits, middle))
         if answer.placement is not None:
-            best = answer.placement
-            upper = objective.measure(problem, best)
+            known.best = answer.placement
+            upper = objective.measure(question.problem, known.best)
         elif answer.impossible:
-            lower = upper if middle is None else _beyond(middle)
-        else:
-            return Interval(lower, best, impossible=False, interrupted=answer.interrupted)
-    return Interval(lower, best, impossible=False, interrupted=False)
+            known.lower = upper if middle is None else _beyond(middle)
+        if answer.interrupted or (answer.placement is None and not answer.impossible):
+            return known.interval(interrupted=answer.interrupted)
+    return known.interval(interrupted=False)
 
 
 def _beyond(value: Value) -> Value:

@@ -61,21 +61,40 @@ def find(problem: Problem, limits: Limits, clock: Clock, start: Placement | None
 
 
 def least_nodes(
-    problem: Problem, limits: Limits, clock: Clock, start: Placement | None, report: Callable[[int, int], None]
+    problem: Problem,
+    limits: Limits,
+    clock: Clock,
+    start: Placement | None,
+    report: Callable[[int, int], None],
+    *,
+    at_least: int,
 ) -> Answer:
-    """Return a placement on the fewest nodes within the limits, with a proven lower bound."""
+    """Return a placement on the fewest nodes within the limits, with a proven lower bound.
+
+    `at_least` is a number of nodes that is known to be needed, 0 where nothing is known.
+    """
     sizes = sizes_of(problem, limits)
     if (known := _without_search(sizes)) is not None:
         return known
     model, v = build(problem, sizes)
+    model.add(sum(v.used) >= at_least)
     model.minimize(sum(v.used))
     return _solve(model, v, problem, sizes, clock, start, report)
 
 
 def least_load(
-    problem: Problem, limits: Limits, clock: Clock, start: Placement | None, report: Callable[[int, int], None]
+    problem: Problem,
+    limits: Limits,
+    clock: Clock,
+    start: Placement | None,
+    report: Callable[[int, int], None],
+    *,
+    at_least: int,
 ) -> Answer:
-    """Return a placement whose fullest node holds least within the limits, with a proven lower bound in bytes."""
+    """Return a placement whose fullest node holds least within the limits, with a proven lower bound in bytes.
+
+    `at_least` are bytes that the fullest node is known to hold, 0 where nothing is known.
+    """
     sizes = sizes_of(problem, limits)
     if (known := _without_search(sizes)) is not None:
         return known
@@ -84,6 +103,7 @@ def least_load(
     for k in range(sizes.stages):
         alone = v.used[1].negated() if sizes.stages > 1 else 1
         model.add(load(v, k) - (sizes.shared * alone if k == 0 else 0) <= fullest)
+    model.add(fullest >= -(-at_least // sizes.unit_bytes))
     model.minimize(fullest)
 
     def in_bytes(value: int, bound: int) -> None:

@@ -45,7 +45,7 @@ def unheard(_value: int, _bound: int) -> None:
 
 @pytest.mark.parametrize("workers", [1, 4])
 def test_an_interrupt_inside_the_listener_keeps_the_placement(workers: int) -> None:
-    answer = run.least_load(PROBLEM, NO_LIMITS, clock(workers=workers), None, raising(KeyboardInterrupt))
+    answer = run.least_load(PROBLEM, NO_LIMITS, clock(workers=workers), None, raising(KeyboardInterrupt), at_least=0)
 
     assert answer.interrupted
     assert answer.placement is not None
@@ -69,7 +69,7 @@ def test_ctrl_c_during_a_search_keeps_the_placement() -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(run.cp_model.CpSolver, "stop_search", stop)
-        answer = run.least_load(PROBLEM, NO_LIMITS, clock(), None, interrupted)
+        answer = run.least_load(PROBLEM, NO_LIMITS, clock(), None, interrupted, at_least=0)
 
     assert answer.interrupted
     assert answer.placement is not None
@@ -78,7 +78,7 @@ def test_ctrl_c_during_a_search_keeps_the_placement() -> None:
 @pytest.mark.parametrize("error", [BrokenPipeError, ValueError])
 def test_what_a_listener_raises_arrives_where_the_search_was_asked_for(error: type[Exception]) -> None:
     with pytest.raises(error):
-        run.least_nodes(PROBLEM, NO_LIMITS, clock(), None, raising(error))
+        run.least_nodes(PROBLEM, NO_LIMITS, clock(), None, raising(error), at_least=0)
 
 
 def test_a_model_that_cp_sat_refuses_is_a_bug_and_not_an_unknown_outcome(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,10 +108,19 @@ def test_a_model_too_large_to_build_is_not_tried() -> None:
 def test_a_run_without_enough_work_is_not_settled() -> None:
     """Its bound, where it has one, is below the best load; the work done is counted."""
     watch = clock(deterministic_limit=1e-6)
-    answer = run.least_load(PROBLEM, NO_LIMITS, watch, None, unheard)
+    answer = run.least_load(PROBLEM, NO_LIMITS, watch, None, unheard, at_least=0)
 
     assert not answer.settled
     assert watch.spent
+
+
+@pytest.mark.parametrize(("run_of", "known", "least"), [(run.least_nodes, 4, 3), (run.least_load, 92, 70)])
+def test_a_known_bound_is_a_constraint(run_of: Callable[..., run.Answer], known: int, least: int) -> None:
+    """Told that more is needed than is, a run returns that much: so its bound is never below what was known."""
+    for at_least in (0, known):
+        answer = run_of(PROBLEM, NO_LIMITS, clock(), None, unheard, at_least=at_least)
+
+        assert (max(least, at_least), True) == (answer.lower, answer.settled)
 
 
 def test_the_canonical_answer_is_reached_from_any_start() -> None:
