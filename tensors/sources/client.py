@@ -29,6 +29,7 @@ _MOST_REDIRECTS = 10
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _URL_SAFE = "%/:=&?~#+!$,;'@()*[]"
 _SMALL_BYTES = 2**16
+_NARROW_BYTES = 2**18
 
 
 class Client:
@@ -37,17 +38,19 @@ class Client:
     def __init__(self, deadline: Deadline, connections: int) -> None:
         self.deadline = deadline
         self._connections = connections
-        self._pools: dict[str | None, PoolManager] = {}
+        self._pools: dict[tuple[str | None, bool], PoolManager] = {}
 
-    def get(self, url: str, headers: Mapping[str, str], location: str) -> BaseHTTPResponse:
+    def get(self, url: str, headers: Mapping[str, str], location: str, *, narrow: bool = False) -> BaseHTTPResponse:
         """Return the answer to a GET, its content not yet read; authorization stays with the host it is meant for.
+
+        A `narrow` connection takes little ahead of what is read: for an answer that may be left early.
 
         Raises:
             SourceError: the server cannot be reached, or leads where nobody should follow.
             PassingError: another try may help.
         """
         for _ in range(_MOST_REDIRECTS + 1):
-            response = self._send(url, headers, location)
+            response = self._send(url, headers, location, narrow=narrow)
             target = response.headers.get("Location") if response.status in _REDIRECTS else None
             if target is None:
                 return response
@@ -64,13 +67,13 @@ class Client:
         for pool in self._pools.values():
             pool.clear()
 
-    def _send(self, url: str, headers: Mapping[str, str], location: str) -> BaseHTTPResponse:
+    def _send(self, url: str, headers: Mapping[str, str], location: str, *, narrow: bool) -> BaseHTTPResponse:
         from urllib3 import Timeout  # noqa: PLC0415 - an extra
         from urllib3.exceptions import HTTPError  # noqa: PLC0415
 
         left_seconds = max(self.deadline.remaining(), 0.001)
         try:
-            return self._pool(url).urlopen(
+            return self._pool(url, narrow=narrow).urlopen(
                 "GET",
                 url,
                 headers=dict(headers),
@@ -83,21 +86,27 @@ class Client:
         except HTTPError as error:
             raise _failure(error, location) from None
 
-    def _pool(self, url: str) -> PoolManager:
+    def _pool(self, url: str, *, narrow: bool) -> PoolManager:
         """Return the connections for an address: through a proxy where the environment names one."""
+        import socket  # noqa: PLC0415
         from urllib.parse import urlsplit  # noqa: PLC0415
         from urllib.request import getproxies, proxy_bypass  # noqa: PLC0415
 
         from urllib3 import PoolManager, ProxyManager  # noqa: PLC0415 - an extra
+        from urllib3.connection import HTTPConnection  # noqa: PLC0415
 
         parts = urlsplit(url)
-        host = parts.netloc.rpartition("@")[2]
-        proxy = None if proxy_bypass(host) else getproxies().get(parts.scheme)
-        if proxy not in self._pools:
-            connections = self._connections
-            pool = PoolManager(maxsize=connections) if proxy is None else ProxyManager(proxy, maxsize=connections)
-            self._pools.setdefault(proxy, pool)
-        return self._pools[proxy]
+        proxy = None if proxy_bypass(parts.netloc.rpartition("@")[2]) else getproxies().get(parts.scheme)
+        if (proxy, narrow) not in self._pools:
+            options = list(HTTPConnection.default_socket_options)
+            if narrow:
+                options.append((socket.SOL_SOCKET, socket.SO_RCVBUF, _NARROW_BYTES))
+            if proxy is None:
+                pool = PoolManager(maxsize=self._connections, socket_options=options)
+            else:
+                pool = ProxyManager(proxy, maxsize=self._connections, socket_options=options)
+            self._pools.setdefault((proxy, narrow), pool)
+        return self._pools[proxy, narrow]
 
 
 def read_some(response: BaseHTTPResponse, most_bytes: int, location: str) -> bytes:
