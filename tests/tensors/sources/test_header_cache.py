@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from hashlib import sha256
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,6 +14,8 @@ import tensors
 from tensors.sources.header_cache import CachedHeader, HeaderCache, cache_folder
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from support.web import Handler, WebServer
 
 _SECRETS = ("secret", "c2VjcmV0", "bWU6c2VjcmV0")

@@ -93,7 +93,7 @@ def leading(place: str) -> Script:
 
 
 _FETCH = "Fetch the file and name it."
-_LATER = "expected the file. Check the connection, or try again later."
+_LATER = "expected an answer. Check the connection, or try again later."
 _ONES = [
     (whole, f"the server sends the whole file where a part is asked for; expected one that honours ranges. {_FETCH}"),
     (endless, f"the server sends the whole file where a part is asked for; expected one that honours ranges. {_FETCH}"),
@@ -119,13 +119,17 @@ _ONES = [
     ),
     (
         status(401),
-        "the server does not know who asks, status 401; expected a file that you may read. "
-        "Put a name and a password into the address, as https://NAME:PASSWORD@HOST/.",
+        (
+            "the server does not know who asks, status 401; expected a file that you may read. "
+            "Put a name and a password into the address, as https://NAME:PASSWORD@HOST/."
+        ),
     ),
     (
         status(403),
-        "the server refuses to give it, status 403; expected a file that you may read. "
-        "Check your rights, and whether the address has run out.",
+        (
+            "the server refuses to give it, status 403; expected a file that you may read. "
+            "Check your rights, and whether the address has run out."
+        ),
     ),
     (status(418), "the server answers with status 418; expected 206 and a part of the file. Check the address."),
     (status(302), "the server answers with status 302; expected 206 and a part of the file. Check the address."),
@@ -349,23 +353,31 @@ def test_an_empty_file(web: WebServer) -> None:
     [
         (
             "http://127.0.0.1:1/m.gguf",
-            "http://127.0.0.1:1/m.gguf: cannot be reached (connection refused); expected a web server. "
-            "Check the address and the network.",
+            (
+                "http://127.0.0.1:1/m.gguf: cannot be reached (connection refused); expected a web server. "
+                "Check the address and the network."
+            ),
         ),
         (
             "http://me:secret@nowhere.invalid/m.gguf?key=secret",
-            "http://nowhere.invalid/m.gguf: there is no such host; expected a web server. "
-            "Check the address and the network.",
+            (
+                "http://nowhere.invalid/m.gguf: there is no such host; expected a web server. "
+                "Check the address and the network."
+            ),
         ),
         (
             "ftp://me:secret@host/m.gguf",
-            "ftp://host/m.gguf: there is no way to read ftp:// here; expected http://, https://, hf:// or a path. "
-            "Fetch the model and name its file.",
+            (
+                "ftp://host/m.gguf: there is no way to read ftp:// here; expected http://, https://, hf:// or a path. "
+                "Fetch the model and name its file."
+            ),
         ),
         (
             "http://host/models/",
-            "http://host/models/: names a folder; expected the address of a file, since servers list none. "
-            "Add the name of a file.",
+            (
+                "http://host/models/: names a folder; expected the address of a file, since servers list none. "
+                "Add the name of a file."
+            ),
         ),
     ],
 )
