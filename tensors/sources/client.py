@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 from tensors.errors import SourceError
 from tensors.sources.address import shown_url
 from tensors.sources.patience import PassingError
+from tensors.sources.pools import Pools
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from urllib3 import BaseHTTPResponse, PoolManager
+    from urllib3 import BaseHTTPResponse
     from urllib3.exceptions import HTTPError
 
     from tensors.sources.threads import Deadline
@@ -29,7 +30,6 @@ _MOST_REDIRECTS = 10
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _URL_SAFE = "%/:=&?~#+!$,;'@()*[]"
 _SMALL_BYTES = 2**16
-_NARROW_BYTES = 2**18
 
 
 class Client:
@@ -37,8 +37,7 @@ class Client:
 
     def __init__(self, deadline: Deadline, connections: int) -> None:
         self.deadline = deadline
-        self._connections = connections
-        self._pools: dict[tuple[str | None, bool], PoolManager] = {}
+        self._pools = Pools(connections)
 
     def get(self, url: str, headers: Mapping[str, str], location: str, *, narrow: bool = False) -> BaseHTTPResponse:
         """Return the answer to a GET, its content not yet read; authorization stays with the host it is meant for.
@@ -64,8 +63,7 @@ class Client:
 
     def close(self) -> None:
         """Close every connection that is not in use."""
-        for pool in self._pools.values():
-            pool.clear()
+        self._pools.close()
 
     def _send(self, url: str, headers: Mapping[str, str], location: str, *, narrow: bool) -> BaseHTTPResponse:
         from urllib3 import Timeout  # noqa: PLC0415 - an extra
@@ -73,7 +71,7 @@ class Client:
 
         left_seconds = max(self.deadline.remaining(), 0.001)
         try:
-            return self._pool(url, narrow=narrow).urlopen(
+            return self._pools.of(url, narrow=narrow).urlopen(
                 "GET",
                 url,
                 headers=dict(headers),
@@ -85,28 +83,6 @@ class Client:
             )
         except HTTPError as error:
             raise _failure(error, location) from None
-
-    def _pool(self, url: str, *, narrow: bool) -> PoolManager:
-        """Return the connections for an address: through a proxy where the environment names one."""
-        import socket  # noqa: PLC0415
-        from urllib.parse import urlsplit  # noqa: PLC0415
-        from urllib.request import getproxies, proxy_bypass  # noqa: PLC0415
-
-        from urllib3 import PoolManager, ProxyManager  # noqa: PLC0415 - an extra
-        from urllib3.connection import HTTPConnection  # noqa: PLC0415
-
-        parts = urlsplit(url)
-        proxy = None if proxy_bypass(parts.netloc.rpartition("@")[2]) else getproxies().get(parts.scheme)
-        if (proxy, narrow) not in self._pools:
-            options = list(HTTPConnection.default_socket_options)
-            if narrow:
-                options.append((socket.SOL_SOCKET, socket.SO_RCVBUF, _NARROW_BYTES))
-            if proxy is None:
-                pool = PoolManager(maxsize=self._connections, socket_options=options)
-            else:
-                pool = ProxyManager(proxy, maxsize=self._connections, socket_options=options)
-            self._pools.setdefault((proxy, narrow), pool)
-        return self._pools[proxy, narrow]
 
 
 def read_some(response: BaseHTTPResponse, most_bytes: int, location: str) -> bytes:

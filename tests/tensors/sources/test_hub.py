@@ -11,6 +11,7 @@ from support.hub import COMMIT
 import tensors
 from tensors import synthetic
 from tensors.errors import SourceError
+from tensors.sources.hub import from_page
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -317,3 +318,30 @@ def test_what_is_no_place_on_the_hub(location: str, hub: Hub) -> None:
         f"{shown}: is no model on the hub; expected hf://ORG/REPO, then @REVISION and /FILE where needed. Check it."
     ) == refusal(location)
     assert [] == hub.paths
+
+
+@pytest.mark.parametrize(
+    ("page", "location"),
+    [
+        ("https://huggingface.co/org/repo", "hf://org/repo"),
+        ("https://huggingface.co/org/repo/", "hf://org/repo"),
+        ("https://hf.co/org/repo?library=gguf", "hf://org/repo"),
+        ("https://huggingface.co/org/repo/tree/main/UD", "hf://org/repo/UD"),
+        ("https://huggingface.co/org/repo/blob/v1/a/m.gguf", "hf://org/repo@v1/a/m.gguf"),
+        ("https://huggingface.co/org/repo/resolve/main/m.gguf?download=true", "hf://org/repo/m.gguf"),
+        ("https://huggingface.co/datasets/org/repo", None),
+        ("https://huggingface.co/datasets/org", None),
+        ("https://huggingface.co/org/repo/discussions", None),
+        ("https://elsewhere/org/repo/blob/main/m.gguf", None),
+    ],
+)
+def test_pages_of_the_hub_are_locations_too(page: str, location: str | None) -> None:
+    assert location == from_page(page)
+
+
+def test_a_page_is_read_through_the_hub(hub: Hub, tiny: Path) -> None:
+    hub.add("org/repo", {"a/m.gguf": tiny, "b.gguf": tiny})
+    inventory = tensors.read("https://huggingface.co/org/repo/blob/main/a/m.gguf")
+
+    assert tensors.read(tiny).tensors == inventory.tensors
+    assert _LIST == hub.paths[0]

@@ -10,7 +10,7 @@ import pytest
 from support.web import content_range
 
 import tensors
-from benchmarks.forge import Pair, gguf
+from benchmarks.forge import Pair, gguf, safetensors
 from tensors.errors import FormatError, SourceError, TensorsError
 from tensors.sources import client, patience
 
@@ -395,3 +395,30 @@ def test_a_certificate_that_nobody_knows(web: WebServer) -> None:
 
     assert str(caught.value).startswith(f"https://{web.address}/m.gguf: shows no certificate to trust (")
     assert str(caught.value).endswith("); expected one that is known here. Check the address and the network.")
+
+
+def test_companions_that_a_store_refuses_need_not_be_there(web: WebServer) -> None:
+    """Stores that list nothing refuse what is not there."""
+    web.files["/alone.safetensors"] = safetensors({"x": ("F32", [2], (0, 8))})
+    for name in ("alone.safetensors.index.json", "config.json"):
+        web.script(f"/{name}", status(403))
+    inventory = tensors.read(web.url("/alone.safetensors"))
+
+    assert "alone.safetensors" == inventory.name
+    assert any(note.startswith("there is no config.json beside the tensors") for note in inventory.notes)
+
+
+def test_a_server_that_sends_less_than_asked_is_asked_for_the_rest(web: WebServer, tiny: Path) -> None:
+    web.add_folder(tiny.parent)
+    path = f"/{tiny.name}"
+
+    def sparing(handler: Handler) -> None:
+        start, stop = span(handler, handler.size(path))
+        part_ = handler.part(path, start, min(stop, start + 3_000))
+        place = content_range(start, start + len(part_), handler.size(path))
+        handler.simple(206, part_, Content_Range=place, ETag=handler.web.etag_of(path))
+
+    web.script(path, *[sparing] * 4)
+
+    assert tensors.read(tiny) == tensors.read(web.url(path))
+    assert ["bytes=0-131071", "bytes=3000-131071"] == [request.range for request in web.requests]
