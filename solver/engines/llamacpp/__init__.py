@@ -1,0 +1,1 @@
+"""llama.cpp: which device every tensor, cache and buffer lands on, to the byte, and what to type for it."""
