@@ -42,9 +42,10 @@ def stage_load(problem: Problem, stage: Stage) -> StageLoad:
     )
 
 
-def nodes_used(_problem: Problem, placement: Placement) -> int:
-    """Return how many nodes hold a stage."""
-    return len({stage.node for stage in placement.stages})
+def nodes_used(problem: Problem, placement: Placement) -> int:
+    """Return how many nodes hold a stage; devices of one machine are one node."""
+    used = (problem.nodes_by_name[stage.node] for stage in placement.stages)
+    return len({(node.machine is None, node.machine or node.name) for node in used})
 
 
 def largest_load(problem: Problem, placement: Placement) -> int:

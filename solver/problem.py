@@ -70,12 +70,16 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One device that takes a stage. `stage_ns[j]` is the measured time of a stage of j + 1 items."""
+    """One device that takes a stage. `stage_ns[j]` is the measured time of a stage of j + 1 items.
+
+    `machine` names the machine that the device stands in beside others; None for a machine that is one device.
+    """
 
     name: str
     budget_bytes: int
     bytes_per_second: int | None
     stage_ns: tuple[int, ...] | None
+    machine: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +194,7 @@ class Problem:
             if node.name in self.rules.exclude or node.budget_bytes <= 0:
                 continue
             own = node.name if node.name in named else None
-            key = (node.budget_bytes, node.bytes_per_second, node.stage_ns, links.get(node.name), own)
+            key = (node.budget_bytes, node.bytes_per_second, node.stage_ns, node.machine, links.get(node.name), own)
             groups.setdefault(key, []).append(node)
         return tuple(DeviceClass(tuple(members)) for members in groups.values())
 
@@ -212,6 +216,11 @@ class Problem:
     def nodes_by_name(self) -> dict[str, Node]:
         """Return every node under its name."""
         return {node.name: node for node in self.nodes}
+
+    @property
+    def shared_machine(self) -> str | None:
+        """Return a machine that stands for several devices, or None where every device is a machine of its own."""
+        return next((node.machine for node in self.nodes if node.machine is not None), None)
 
     @property
     def total_bytes(self) -> int:

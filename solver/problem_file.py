@@ -54,6 +54,7 @@ class _NodePart(_Strict, frozen=True):
     bytes_per_second: _Rate | None = None
     stage_ns: tuple[_Amount, ...] | None = None
     count: _Count = 1
+    machine: _Name | None = None
 
 
 class _LinkPart(_Strict, frozen=True):
@@ -166,6 +167,8 @@ def problem_to_document(problem: Problem) -> dict[str, Any]:
                 "bytes_per_second": node.bytes_per_second,
                 "stage_ns": None if node.stage_ns is None else list(node.stage_ns),
                 "count": 1,
+                # Only devices that stand in one machine say so: every other document stays as it was.
+                **({} if node.machine is None else {"machine": node.machine}),
             }
             for node in problem.nodes
         ],
@@ -256,7 +259,11 @@ def _block(part: _BlockPart) -> Block:
 
 def _node(part: _NodePart, name: str) -> Node:
     return Node(
-        name=name, budget_bytes=part.budget_bytes, bytes_per_second=part.bytes_per_second, stage_ns=part.stage_ns
+        name=name,
+        budget_bytes=part.budget_bytes,
+        bytes_per_second=part.bytes_per_second,
+        stage_ns=part.stage_ns,
+        machine=part.machine,
     )
 
 

@@ -93,11 +93,12 @@ def solve(
     An interrupt (Ctrl-C) ends the search; the best placement so far is kept.
 
     Raises:
-        InputError: there is no objective.
+        InputError: there is no objective, or nodes are to be counted where several devices stand in one.
         AuditError: a prover returned a placement that the rules reject, or values that contradict each other.
     """
     if not objectives:
         raise InputError("objectives", "none is there; expected one or more. Name one, such as nodes.")
+    _refuse_counted_machines(problem, objectives)
     clock = Clock(effort)
     state = _State(limits=NO_LIMITS, best=None, open=False, refuted_by=None, interrupted=False)
     found: list[tuple[Objective, list[Bound]]] = []
@@ -122,6 +123,20 @@ def solve(
         deterministic_time=clock.deterministic_time,
         wall_ms=clock.wall_ms,
     )
+
+
+def _refuse_counted_machines(problem: Problem, objectives: tuple[Objective, ...]) -> None:
+    """Refuse to count nodes where one machine stands for several devices: the searches count devices."""
+    machine = problem.shared_machine
+    if machine is None:
+        return
+    counted = "objective nodes" if any(objective.name == "nodes" for objective in objectives) else "rule max_nodes"
+    if counted == "objective nodes" or problem.rules.max_nodes is not None:
+        raise InputError(
+            counted,
+            f"node {machine} holds several devices that take a stage each; expected one device a node, since this "
+            "version does not count nodes that share devices. Leave it out.",
+        )
 
 
 def _without_placement(state: _State, clock: Clock) -> Solution:
