@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from solver.workload import Workload
     from tensors.inventory import Inventory
 
-__all__ = ["EnginePlan", "generic"]
+__all__ = ["EnginePlan", "generic", "is_token_table", "tied_bytes"]
 
 # Activations cross a seam as 16-bit floats.
 _ACTIVATION_VALUE_BYTES = 2
@@ -87,11 +87,12 @@ def tied_bytes(inventory: Inventory) -> int:
     return sum(
         tensor.size_bytes
         for tensor in inventory.tensors
-        if tensor.part is Part.INPUT and tensor.role is Role.EMBEDDING and _is_token_table(tensor.name)
+        if tensor.part is Part.INPUT and tensor.role is Role.EMBEDDING and is_token_table(tensor.name)
     )
 
 
-def _is_token_table(name: str) -> bool:
+def is_token_table(name: str) -> bool:
+    """Return whether an embedding of this name has a row for every token, not for positions, layers or kinds."""
     others = ("per_layer", "position", "token_type", "norm", "wpe")
     return not any(word in name.lower() for word in others)
 
