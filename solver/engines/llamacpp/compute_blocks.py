@@ -1,0 +1,297 @@
+"""How the blocks of a model are strung together: from the embeddings over every block to the logits (src/models)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from solver.engines.llamacpp.compute_graph import F32, I32
+from solver.engines.llamacpp.compute_layers import Heads, attend, experts, feed_forward, matrix, norm, store
+from tensors.cache import CacheKind
+
+if TYPE_CHECKING:
+    from solver.engines.llamacpp.compute_context import Context
+    from solver.engines.llamacpp.compute_graph import Node
+    from tensors.cache import CacheTerm
+
+__all__ = ["Traits", "build", "traits"]
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """What a family does that its tensors do not show.
+
+    `late_rows`: tokens without logits are dropped after the last block, not inside it. `parallel`: attention and
+    feed-forward read the same norm. `scaled_query`: the query is scaled by a node of its own. `softcap`: nodes that the
+    scores pass through before the softmax. `head_nodes`: nodes after the logits. `rope`: whether queries are rotated.
+    """
+
+    late_rows: bool = False
+    kept_hidden: bool = False
+    parallel: bool = False
+    scaled_query: bool = False
+    scaled_embedding: bool = False
+    scaled_residual: bool = False
+    softcap: int = 0
+    head_nodes: int = 0
+    rope: bool = True
+    window_rope_only: bool = False
+    gated_query: bool = False
+    activation: str = "glu"
+    early_experts: bool = False
+    norm_after_rope: bool = False
+
+
+_TRAITS = {
+    "gpt-oss": Traits(late_rows=True, kept_hidden=True),
+    "gemma": Traits(scaled_query=True, scaled_embedding=True),
+    "gemma2": Traits(scaled_query=True, scaled_embedding=True, softcap=3, head_nodes=3),
+    "gemma3": Traits(scaled_query=True, scaled_embedding=True),
+    "gemma4": Traits(scaled_embedding=True, head_nodes=3),
+    "glm4moe": Traits(kept_hidden=True),
+    "qwen35": Traits(late_rows=True, kept_hidden=True, gated_query=True),
+    "qwen35moe": Traits(late_rows=True, kept_hidden=True, gated_query=True),
+    "qwen3next": Traits(late_rows=True, kept_hidden=True, gated_query=True),
+    "command-r": Traits(parallel=True, head_nodes=1),
+    "cohere2": Traits(parallel=True, head_nodes=1, window_rope_only=True),
+    "falcon": Traits(parallel=True),
+    "exaone4": Traits(window_rope_only=True),
+    "gpt2": Traits(rope=False),
+    "bloom": Traits(rope=False),
+    "jamba": Traits(rope=False),
+    "granitehybrid": Traits(rope=False, scaled_embedding=True, scaled_residual=True, head_nodes=1),
+    "nemotron_h": Traits(rope=False, late_rows=True, kept_hidden=True, activation="squared"),
+    "nemotron_h_moe": Traits(rope=False, late_rows=True, kept_hidden=True, activation="squared"),
+    "grok": Traits(softcap=3, scaled_embedding=True, head_nodes=3),
+    "llama4": Traits(early_experts=True, norm_after_rope=True),
+    "phi3": Traits(scaled_query=True, activation="split"),
+    "deepseek2": Traits(kept_hidden=True),
+    "hunyuan-moe": Traits(norm_after_rope=True),
+}
+
+
+def traits(family: str) -> Traits:
+    """Return what is known of a family; a plain transformer where nothing is."""
+    return _TRAITS.get(family, Traits())
+
+
+def build(here: Context) -> None:
+    """Record the graph of a whole model."""
+    kind = traits(here.family)
+    graph = here.graph
+    residual = _embedded(here, kind)
+    last = here.blocks[-1]
+    for block in here.blocks:
+        residual = _block(here, kind, block, residual, drop=block == last and not kind.late_rows)
+    _head(here, kind, residual)
+    del graph
+
+
+def _embedded(here: Context, kind: Traits) -> Node:
+    graph = here.graph
+    table = here.weight("token_embd.weight", -1)
+    assert table is not None
+    rows = graph.make("get_rows", (table, here.filled("tokens", I32, here.tokens)), here.hidden, here.tokens)
+    graph.run(rows)
+    # The same graph serves batches of vectors: their input is reserved although no node reads it.
+    graph.run(here.filled("vectors", F32, here.hidden, here.tokens))
+    if kind.scaled_embedding:
+        rows = graph.like("scale", rows)
+    position = here.weight("position_embd.weight", -1)
+    if position is not None:
+        rows = graph.like("add", rows, graph.make("get_rows", (position, here.positions()), here.hidden, here.tokens))
+    if here.has("token_embd_norm.weight"):
+        weight, bias = here.weight("token_embd_norm.weight", -1), here.weight("token_embd_norm.bias", -1)
+        assert weight is not None
+        rows = graph.like("mul", graph.like("norm", rows), weight)
+        rows = graph.like("add", rows, bias) if bias is not None else rows
+    graph.run(rows)
+    return rows
+
+
+def _head(here: Context, kind: Traits, residual: Node) -> None:
+    graph = here.graph
+    slot = len(here.assignment.slots) - 1
+    names = [name for name in ("output_norm", "token_embd_norm") if here.has(f"{name}.weight")]
+    rows = residual
+    dropped = not kind.late_rows
+    if kind.late_rows and here.family == "gpt-oss":
+        rows.is_output = True
+        rows, dropped = graph.rows(rows, here.output_rows()), True
+    weight, bias = here.weight(f"{names[0]}.weight", slot), here.weight(f"{names[0]}.bias", slot)
+    rows = graph.like("norm" if bias is not None else "rms_norm", rows)
+    if weight is not None:
+        rows = graph.like("mul", rows, weight)
+    if bias is not None:
+        rows = graph.like("add", rows, bias)
+    rows.is_output = True
+    if not dropped:
+        rows = graph.rows(rows, here.output_rows())
+        rows.is_output = True
+    matrix_name = "output.weight" if here.has("output.weight") else "token_embd.weight"
+    head = here.weight(matrix_name, slot)
+    assert head is not None
+    logits = graph.product(head, rows)
+    for _ in range(kind.head_nodes):
+        logits = graph.like("scale", logits)
+    logits.is_output = True
+    graph.run(logits)
+
+
+def _block(here: Context, kind: Traits, block: int, residual: Node, *, drop: bool) -> Node:
+    graph = here.graph
+    current = residual
+    if here.of(block, "attn_norm") is not None:
+        current = norm(here, residual, block, "attn_norm")
+    normed = current
+    mixed = _mixer(here, kind, block, current)
+    if drop:
+        mixed = graph.rows(mixed, here.output_rows())
+        residual = graph.rows(residual, here.output_rows())
+        if kind.parallel:
+            normed = graph.rows(normed, here.output_rows())
+    if kind.parallel:
+        return graph.like("add", graph.like("add", _forward(here, kind, block, normed), residual), mixed)
+    after = here.of(block, "post_ffw_norm") is not None
+    if after and here.of(block, "post_attention_norm") is not None:
+        mixed = norm(here, mixed, block, "post_attention_norm")
+    if kind.scaled_residual:
+        mixed = graph.like("scale", mixed)
+    inner = graph.like("add", mixed, residual)
+    if here.of(block, "ffn_up") is None and here.of(block, "ffn_up_exps") is None and here.of(block, "ffn_gate_up_exps") is None:
+        return inner
+    current = inner
+    if here.of(block, "ffn_norm") is not None:
+        current = norm(here, inner, block, "ffn_norm")
+    elif not after:
+        current = norm(here, inner, block, "post_attention_norm", "attn_output_norm")
+    current = _forward(here, kind, block, current)
+    if after:
+        current = norm(here, current, block, "post_ffw_norm", place=False)
+    if kind.scaled_residual:
+        current = graph.like("scale", current)
+    return graph.like("add", current, inner)
+
+
+def _forward(here: Context, kind: Traits, block: int, source: Node) -> Node:
+    graph = here.graph
+    if here.of(block, "ffn_gate_inp") is None:
+        return feed_forward(here, source, block, activation=kind.activation)
+    counts = here.inventory.architecture.experts
+    used = counts.used if counts is not None else 1
+    routed = experts(here, source, block, used=used, early=kind.early_experts)
+    if here.of(block, "ffn_up_shexp") is None:
+        return routed
+    shared = feed_forward(here, source, block, "_shexp", activation=kind.activation)
+    gate = here.of(block, "ffn_gate_inp_shexp")
+    if gate is not None:
+        shared = graph.like("mul", shared, graph.like("unary", graph.product(gate, source)))
+    return graph.like("add", routed, shared)
+
+
+def _mixer(here: Context, kind: Traits, block: int, source: Node) -> Node:
+    latent = here.term(block, CacheKind.LATENT)
+    if latent is not None:
+        return _latent(here, block, source, latent)
+    term = here.term(block, CacheKind.FULL, CacheKind.WINDOW)
+    if term is None:
+        raise KeyError(f"blk.{block}: no attention")
+    return _attention(here, kind, block, source, term)
+
+
+def _queries(here: Context, kind: Traits, block: int, source: Node, term: CacheTerm) -> tuple[Node, Node, Node]:
+    graph, tokens = here.graph, here.tokens
+    key, value = term.key_values // term.heads, term.value_values // term.heads
+    fused = here.of(block, "attn_qkv")
+    if fused is not None:
+        both = matrix(here, source, block, "attn_qkv")
+        heads = (both.extents[0] - term.key_values - term.value_values) // key
+        rows = both.strides[1]
+        return (
+            graph.view(both, key, heads, tokens, strides=(key * F32, rows)),
+            graph.view(both, key, term.heads, tokens, strides=(key * F32, rows)),
+            graph.view(both, value, term.heads, tokens, strides=(value * F32, rows)),
+        )
+    query = matrix(here, source, block, "attn_q")
+    keys = matrix(here, source, block, "attn_k")
+    values = matrix(here, source, block, "attn_v") if here.of(block, "attn_v") is not None else keys
+    whole = _whole_norm(here, block, query)
+    if whole:
+        query = norm(here, query, block, "attn_q_norm")
+        keys = norm(here, keys, block, "attn_k_norm")
+    return (
+        graph.view(query, key, query.extents[0] // key, tokens),
+        graph.view(keys, key, term.heads, tokens),
+        graph.view(values, value, term.heads, tokens),
+    )
+
+
+def _whole_norm(here: Context, block: int, query: Node) -> bool:
+    weight = here.of(block, "attn_q_norm")
+    return weight is not None and weight.extents[0] == query.extents[0] and weight.extents[1] == 1
+
+
+def _attention(here: Context, kind: Traits, block: int, source: Node, term: CacheTerm) -> Node:
+    graph = here.graph
+    query, key, value = _queries(here, kind, block, source, term)
+    label = term.kind.value
+    by_head = here.of(block, "attn_q_norm") is not None and not _whole_norm(here, block, query.sources[0])
+    rope = kind.rope and not (kind.window_rope_only and term.kind is CacheKind.FULL and here.family == "cohere2")
+    if by_head and not kind.norm_after_rope:
+        query = norm(here, query, block, "attn_q_norm")
+    if rope:
+        query = graph.like("rope", query, here.positions())
+    if by_head and not kind.norm_after_rope:
+        key = norm(here, key, block, "attn_k_norm")
+    if rope:
+        key = graph.like("rope", key, here.positions())
+    if by_head and kind.norm_after_rope:
+        query, key = norm(here, query, block, "attn_q_norm"), norm(here, key, block, "attn_k_norm")
+    if kind.scaled_query:
+        query = graph.like("scale", query)
+    windowed = any(item.kind is CacheKind.WINDOW for items in here.terms.values() for item in items)
+    for node in (query, key, value) if windowed else (query, value, key):
+        graph.run(node)
+    keys, values = store(here, block, label, key, value, term)
+    mask = here.mask(label, here.cells(term))
+    sinks = here.of(block, "attn_sinks")
+    result = attend(here, query, keys, values, mask, sinks=sinks, softcap=kind.softcap)
+    return matrix(here, result, block, "attn_output")
+
+
+def _latent(here: Context, block: int, source: Node, term: CacheTerm) -> Node:
+    """Attention over a latent: keys and values are unpacked by absorbing their matrices into queries and results."""
+    graph, tokens = here.graph, here.tokens
+    up_key, up_value = here.need(block, "attn_k_b"), here.need(block, "attn_v_b")
+    plain, rank, heads = up_key.extents[0], up_key.extents[1], up_key.extents[2]
+    turned = term.key_values - rank
+    if here.of(block, "attn_q_a") is not None:
+        query = norm(here, graph.product(here.need(block, "attn_q_a"), source), block, "attn_q_a_norm")
+        query = graph.product(here.need(block, "attn_q_b"), query)
+    else:
+        query = graph.product(here.need(block, "attn_q"), source)
+    query = graph.view(query, plain + turned, heads, tokens)
+    both = graph.product(here.need(block, "attn_kv_a_mqa"), source)
+    row = both.strides[1]
+    latent = graph.view(both, rank, tokens, strides=(row,))
+    turned_key = graph.like("rope", graph.view(both, turned, 1, tokens, strides=(row, row)), here.positions())
+    latent = norm(here, latent, block, "attn_kv_a_norm")
+    flat = graph.view(query, plain, heads, tokens, strides=query.strides[1:3])
+    turned_query = graph.view(query, turned, heads, tokens, strides=query.strides[1:3])
+    turned_query = graph.like("rope", turned_query, here.positions())
+    absorbed = graph.permute(flat, 0, 2, 1, 3)
+    absorbed = graph.make("mul_mat", (up_key, absorbed), rank, tokens, heads)
+    absorbed = graph.permute(absorbed, 0, 2, 1, 3)
+    query = graph.make("concat", (absorbed, turned_query), rank + turned, heads, tokens)
+    latent = graph.view(latent, rank, 1, tokens)
+    key = graph.make("concat", (latent, turned_key), rank + turned, 1, tokens)
+    for node in (query, latent, key):
+        graph.run(node)
+    keys, _ = store(here, block, "full", key, None, term)
+    values = graph.view(keys, rank, *keys.extents[1:], strides=keys.strides[1:])
+    mask = here.mask("full", here.cells(term))
+    result = attend(here, query, keys, values, mask, up=up_value)
+    return matrix(here, result, block, "attn_output")
+
+
+_ = Heads

@@ -1,0 +1,188 @@
+"""What the graph of a model is built from: its tensors and where they are, its inputs, and the sizes of a micro-batch."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from solver.engines.llamacpp.compute_graph import F16, F32, HOST_PLACE, I32, I64, Graph, Node
+from solver.engines.llamacpp.facts import HOST
+from tensors.architecture import MissingFact
+from tensors.cache import CacheKind, CacheSettings, CacheTerm, CacheType, term_cells
+
+if TYPE_CHECKING:
+    from solver.engines.llamacpp.facts import Assignment, Settings
+    from tensors.inventory import Inventory
+
+__all__ = ["Context", "context"]
+
+_CELL_MULTIPLE = 256
+
+
+@dataclass(slots=True)
+class Context:
+    """A graph in the making with what its parts need to know.
+
+    `tokens` is the micro-batch, `outputs` how many of its tokens have logits; `flash` says that attention is fused.
+    """
+
+    inventory: Inventory
+    settings: Settings
+    assignment: Assignment
+    graph: Graph
+    tokens: int
+    outputs: int
+    flash: bool
+    shapes: dict[str, tuple[int, ...]]
+    sizes: dict[str, int]
+    terms: dict[int, tuple[CacheTerm, ...]]
+    overrides: tuple[tuple[re.Pattern[str], int], ...]
+    blocks: tuple[int, ...]
+    weights: dict[tuple[str, int], Node] = field(default_factory=dict)
+    inputs: dict[str, Node] = field(default_factory=dict)
+
+    @property
+    def hidden(self) -> int:
+        """Return the width of the residual stream."""
+        return self.shapes["token_embd.weight"][-1]
+
+    @property
+    def sequences(self) -> int:
+        """Return how many sequences a micro-batch is laid out for."""
+        return self.settings.sequences
+
+    @property
+    def sequence_tokens(self) -> int:
+        """Return the tokens of one sequence in the micro-batch."""
+        return self.tokens // self.sequences
+
+    @property
+    def streams(self) -> int:
+        """Return how many runs of cells the cache has."""
+        return self.settings.streams
+
+    @property
+    def family(self) -> str:
+        """Return the model's family."""
+        return self.inventory.architecture.family
+
+    def device(self, block: int) -> int:
+        """Return where a block is; the head is one past the last block."""
+        slot = self.assignment.slots[block]
+        return HOST_PLACE if slot == HOST else slot
+
+    def has(self, name: str) -> bool:
+        """Return whether the model has a tensor of this name."""
+        return name in self.shapes
+
+    def weight(self, name: str, slot: int) -> Node | None:
+        """Return a tensor of the model, None where it has none of this name. `slot` says where it is by default."""
+        key = (name, slot)
+        if key not in self.weights:
+            if name not in self.shapes:
+                return None
+            place = self.device(slot) if slot >= 0 else HOST_PLACE
+            for pattern, target in self.overrides:
+                if pattern.search(name):
+                    place = HOST_PLACE if target == HOST else target
+                    break
+            shape = self.shapes[name]
+            self.weights[key] = self.graph.weight(place, self.sizes[name], *shape[::-1])
+        return self.weights[key]
+
+    def of(self, block: int, stem: str, suffix: str = "weight") -> Node | None:
+        """Return the tensor `blk.BLOCK.STEM.SUFFIX`."""
+        return self.weight(f"blk.{block}.{stem}.{suffix}", block)
+
+    def need(self, block: int, *stems: str) -> Node:
+        """Return the first of these tensors of a block that exists."""
+        for stem in stems:
+            node = self.of(block, stem)
+            if node is not None:
+                return node
+        raise KeyError(f"blk.{block}.{stems[0]}.weight")
+
+    def filled(self, name: str, value: int, *extents: int) -> Node:
+        """Return the input of this name, made on first use."""
+        if name not in self.inputs:
+            self.inputs[name] = self.graph.input(value, *extents)
+        return self.inputs[name]
+
+    def positions(self) -> Node:
+        """Return the positions of the tokens; some families keep four of each (M-RoPE)."""
+        each = 4 if self.family in _FOUR_POSITIONS else 1
+        return self.filled("positions", I32, self.tokens * each)
+
+    def output_rows(self) -> Node:
+        """Return which tokens have logits."""
+        return self.filled("output rows", I32, self.outputs)
+
+    def cells(self, term: CacheTerm) -> int:
+        """Return the cells of one stream of a cache."""
+        settings = CacheSettings(
+            stream_tokens=self.settings.sequence_tokens,
+            streams=1,
+            sequences=self.settings.sequences if self.settings.unified else 1,
+            type_k=self.settings.type_k,
+            type_v=self.settings.type_v,
+            cell_multiple=_CELL_MULTIPLE,
+            window_extra_tokens=self.settings.micro_batch_tokens,
+            states_per_sequence=1,
+        )
+        if self.settings.full_windows or term.window_tokens is None:
+            return -(-self.settings.sequence_tokens // _CELL_MULTIPLE) * _CELL_MULTIPLE
+        window = term.window_tokens * settings.sequences + self.settings.micro_batch_tokens
+        tokens = min(self.settings.sequence_tokens, window)
+        return -(-tokens // _CELL_MULTIPLE) * _CELL_MULTIPLE
+
+    def mask(self, label: str, cells: int) -> Node:
+        """Return the mask of one kind of cache: which cells a token may see."""
+        value = F16 if self.flash else F32
+        return self.filled(f"mask {label}", value, cells, self.tokens // self.streams, 1, self.streams)
+
+    def term(self, block: int, *kinds: CacheKind) -> CacheTerm | None:
+        """Return what a block keeps of these kinds."""
+        return next((term for term in self.terms.get(block, ()) if term.kind in kinds), None)
+
+    def cache_place(self, block: int) -> int:
+        """Return where the cache of a block is."""
+        return self.device(block) if self.settings.offloads_cache else HOST_PLACE
+
+
+_FOUR_POSITIONS = frozenset(
+    {"qwen2vl", "qwen3vl", "qwen3vlmoe", "qwen35", "qwen35moe", "glm4v", "glm4vmoe", "paddleocr", "hunyuan-vl"}
+)
+
+
+def row_bytes(kind: CacheType, values: int) -> int:
+    """Return the bytes of a row of cache values."""
+    return values * kind.block_bytes // kind.block_values
+
+
+def context(inventory: Inventory, settings: Settings, assignment: Assignment, flash: bool) -> Context:
+    """Return a context with an empty graph for the worst case that is reserved for."""
+    tokens = min(settings.context_tokens, settings.micro_batch_tokens)
+    tokens = -(-tokens // settings.sequences) * settings.sequences
+    terms: dict[int, list[CacheTerm]] = {}
+    cache = inventory.architecture.cache
+    for term in () if isinstance(cache, MissingFact) else cache:
+        terms.setdefault(term.block, []).append(term)
+    return Context(
+        inventory=inventory,
+        settings=settings,
+        assignment=assignment,
+        graph=Graph(),
+        tokens=tokens,
+        outputs=min(min(settings.context_tokens, settings.micro_batch_tokens), settings.output_rows),
+        flash=flash,
+        shapes={tensor.name: tensor.shape for tensor in inventory.tensors},
+        sizes={tensor.name: tensor.size_bytes for tensor in inventory.tensors},
+        terms={block: tuple(items) for block, items in terms.items()},
+        overrides=tuple((re.compile(item.pattern), item.device) for item in assignment.overrides),
+        blocks=tuple(range(inventory.trunk_blocks)),
+    )
+
+
+__all__ += ["I64", "row_bytes"]
+_ = term_cells
