@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from solver.engines.llamacpp.compute_graph import F32, I32
-from solver.engines.llamacpp.compute_layers import Heads, attend, experts, feed_forward, matrix, norm, store
+from solver.engines.llamacpp.compute_layers import Heads, attend, experts, feed_forward, matrix, norm, store, turned
 from tensors.cache import CacheKind
 
 if TYPE_CHECKING:
@@ -249,6 +249,9 @@ def _attention(here: Context, kind: Traits, block: int, source: Node, term: Cach
         query, key = norm(here, query, block, "attn_q_norm"), norm(here, key, block, "attn_k_norm")
     if kind.scaled_query:
         query = graph.like("scale", query)
+    key_width, value_width = term.key_values // term.heads, term.value_values // term.heads
+    query, key = (turned(here, node, label, "k", key_width) for node in (query, key))
+    value = turned(here, value, label, "v", value_width)
     windowed = any(item.kind is CacheKind.WINDOW for items in here.terms.values() for item in items)
     for node in (query, key, value) if windowed else (query, value, key):
         graph.run(node)
@@ -256,6 +259,7 @@ def _attention(here: Context, kind: Traits, block: int, source: Node, term: Cach
     mask = here.mask(label, here.cells(term))
     sinks = here.of(block, "attn_sinks")
     result = attend(here, query, keys, values, mask, sinks=sinks, softcap=kind.softcap)
+    result = turned(here, result, label, "v", value_width)
     return matrix(here, result, block, "attn_output")
 
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from solver.engines.llamacpp.compute_context import Context, row_bytes
-from solver.engines.llamacpp.compute_graph import F16, F32, HOST_PLACE, I32, I64, Node
+from solver.engines.llamacpp.compute_graph import F16, F32, HOST_PLACE, I32, I64, Node, contiguous
 
 if TYPE_CHECKING:
     from tensors.cache import CacheTerm
 
-__all__ = ["Heads", "attend", "experts", "feed_forward", "matrix", "norm", "store"]
+__all__ = ["Heads", "attend", "experts", "feed_forward", "matrix", "norm", "store", "turned"]
 
 
 def norm(here: Context, source: Node, block: int, *stems: str, place: bool = True) -> Node:
@@ -50,6 +50,26 @@ def matrix(here: Context, source: Node, block: int, stem: str) -> Node:
     if bias is not None:
         result = graph.like("add", result, bias)
     return result
+
+
+def turned(here: Context, node: Node, label: str, side: str, width: int) -> Node:
+    """Return keys, queries or values turned by a Hadamard matrix, as they are before they are quantised.
+
+    Only where the type of the cache is quantised and the head is a multiple of 64 wide; keys use the largest matrix that
+    divides the head, values one of 64 (src/llama-kv-cache.cpp: attn_rot_k, attn_rot_v).
+    """
+    graph = here.graph
+    kind = here.settings.type_k if side == "k" else here.settings.type_v
+    if kind.block_values == 1 or width % 64:
+        return node
+    order = 64
+    while side == "k" and width % (2 * order) == 0:
+        order *= 2
+    matrix_ = here.filled(f"turn {side} {label}", F32, order, order)
+    values = node.extents[0] * node.extents[1] * node.extents[2] * node.extents[3]
+    is_dense = node.strides == contiguous(node.extents, node.value)
+    flat = graph.view(node, order, values // order) if is_dense else graph.dense(node, order, values // order)
+    return graph.view(graph.product(matrix_, flat), *node.extents)
 
 
 @dataclass(frozen=True, slots=True)
