@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from solver.engines.llamacpp.compute_graph import F32, I32
 from solver.engines.llamacpp.compute_layers import Heads, attend, experts, feed_forward, matrix, norm, store, turned
+from solver.engines.llamacpp.compute_recurrent import recurrent
 from tensors.cache import CacheKind
 
 if TYPE_CHECKING:
@@ -40,6 +41,10 @@ class Traits:
     activation: str = "glu"
     early_experts: bool = False
     norm_after_rope: bool = False
+    mixer_second: bool = False
+    forward_second: bool = False
+    mixer_first: bool = False
+    scaled_by_position: bool = False
 
 
 _TRAITS = {
@@ -54,19 +59,22 @@ _TRAITS = {
     "qwen3next": Traits(late_rows=True, kept_hidden=True, gated_query=True),
     "command-r": Traits(parallel=True, head_nodes=1),
     "cohere2": Traits(parallel=True, head_nodes=1, window_rope_only=True),
-    "falcon": Traits(parallel=True),
+    "falcon": Traits(parallel=True, mixer_first=True),
     "exaone4": Traits(window_rope_only=True),
     "gpt2": Traits(rope=False),
     "bloom": Traits(rope=False),
-    "jamba": Traits(rope=False),
+    "jamba": Traits(rope=False, mixer_second=True, forward_second=True),
     "granitehybrid": Traits(rope=False, scaled_embedding=True, scaled_residual=True, head_nodes=1),
     "nemotron_h": Traits(rope=False, late_rows=True, kept_hidden=True, activation="squared"),
     "nemotron_h_moe": Traits(rope=False, late_rows=True, kept_hidden=True, activation="squared"),
     "grok": Traits(softcap=3, scaled_embedding=True, head_nodes=3),
-    "llama4": Traits(early_experts=True, norm_after_rope=True),
-    "phi3": Traits(scaled_query=True, activation="split"),
+    "llama4": Traits(early_experts=True, window_rope_only=True, scaled_by_position=True),
+    "phi3": Traits(scaled_query=True, activation="split", forward_second=True),
     "deepseek2": Traits(kept_hidden=True),
     "hunyuan-moe": Traits(norm_after_rope=True),
+    "afmoe": Traits(scaled_embedding=True, window_rope_only=True),
+    "lfm2": Traits(mixer_second=True),
+    "lfm2moe": Traits(mixer_second=True),
 }
 
 
@@ -103,7 +111,10 @@ def _embedded(here: Context, kind: Traits) -> Node:
     if here.has("token_embd_norm.weight"):
         weight, bias = here.weight("token_embd_norm.weight", -1), here.weight("token_embd_norm.bias", -1)
         assert weight is not None
-        rows = graph.like("mul", graph.like("norm", rows), weight)
+        normed = graph.like("norm", rows)
+        if all(slot >= 0 for slot in here.assignment.slots):
+            normed.wanted = here.device(0)
+        rows = graph.like("mul", normed, weight)
         rows = graph.like("add", rows, bias) if bias is not None else rows
     graph.run(rows)
     return rows
@@ -151,14 +162,19 @@ def _block(here: Context, kind: Traits, block: int, residual: Node, *, drop: boo
         if kind.parallel:
             normed = graph.rows(normed, here.output_rows())
     if kind.parallel:
-        return graph.like("add", graph.like("add", _forward(here, kind, block, normed), residual), mixed)
+        first, second = (mixed, residual) if kind.mixer_first else (residual, mixed)
+        return graph.like("add", graph.like("add", _forward(here, kind, block, normed), first), second)
     after = here.of(block, "post_ffw_norm") is not None
     if after and here.of(block, "post_attention_norm") is not None:
         mixed = norm(here, mixed, block, "post_attention_norm")
     if kind.scaled_residual:
         mixed = graph.like("scale", mixed)
-    inner = graph.like("add", mixed, residual)
-    if here.of(block, "ffn_up") is None and here.of(block, "ffn_up_exps") is None and here.of(block, "ffn_gate_up_exps") is None:
+    inner = graph.like("add", residual, mixed) if kind.mixer_second else graph.like("add", mixed, residual)
+    if (
+        here.of(block, "ffn_up") is None
+        and here.of(block, "ffn_up_exps") is None
+        and here.of(block, "ffn_gate_up_exps") is None
+    ):
         return inner
     current = inner
     if here.of(block, "ffn_norm") is not None:
@@ -170,7 +186,7 @@ def _block(here: Context, kind: Traits, block: int, residual: Node, *, drop: boo
         current = norm(here, current, block, "post_ffw_norm", place=False)
     if kind.scaled_residual:
         current = graph.like("scale", current)
-    return graph.like("add", current, inner)
+    return graph.like("add", inner, current) if kind.forward_second else graph.like("add", current, inner)
 
 
 def _forward(here: Context, kind: Traits, block: int, source: Node) -> Node:
@@ -194,9 +210,13 @@ def _mixer(here: Context, kind: Traits, block: int, source: Node) -> Node:
     if latent is not None:
         return _latent(here, block, source, latent)
     term = here.term(block, CacheKind.FULL, CacheKind.WINDOW)
-    if term is None:
-        raise KeyError(f"blk.{block}: no attention")
-    return _attention(here, kind, block, source, term)
+    if term is not None:
+        return _attention(here, kind, block, source, term)
+    if here.term(block, CacheKind.RECURRENT) is not None:
+        return recurrent(here, block, source)
+    if here.of(block, "ffn_up") is not None or here.of(block, "ffn_up_exps") is not None:
+        return _forward(here, kind, block, source)
+    raise KeyError(f"blk.{block}: no attention")
 
 
 def _queries(here: Context, kind: Traits, block: int, source: Node, term: CacheTerm) -> tuple[Node, Node, Node]:
@@ -233,10 +253,16 @@ def _whole_norm(here: Context, block: int, query: Node) -> bool:
 
 def _attention(here: Context, kind: Traits, block: int, source: Node, term: CacheTerm) -> Node:
     graph = here.graph
-    query, key, value = _queries(here, kind, block, source, term)
+    if kind.gated_query:
+        query, key, value, gate = _gated_queries(here, block, source, term)
+    else:
+        query, key, value = _queries(here, kind, block, source, term)
+        gate = None if here.of(block, "attn_gate") is None else graph.product(here.need(block, "attn_gate"), source)
     label = term.kind.value
-    by_head = here.of(block, "attn_q_norm") is not None and not _whole_norm(here, block, query.sources[0])
-    rope = kind.rope and not (kind.window_rope_only and term.kind is CacheKind.FULL and here.family == "cohere2")
+    weight = here.of(block, "attn_q_norm")
+    by_head = weight is not None and (weight.extents[0] == query.extents[0] or weight.extents[1] > 1)
+    windowed = any(item.kind is CacheKind.WINDOW for items in here.terms.values() for item in items)
+    rope = kind.rope and not (kind.window_rope_only and windowed and term.kind is CacheKind.FULL)
     if by_head and not kind.norm_after_rope:
         query = norm(here, query, block, "attn_q_norm")
     if rope:
@@ -245,6 +271,8 @@ def _attention(here: Context, kind: Traits, block: int, source: Node, term: Cach
         key = norm(here, key, block, "attn_k_norm")
     if rope:
         key = graph.like("rope", key, here.positions())
+    elif kind.scaled_by_position:
+        query = graph.like("mul", query, here.filled("attention scale", F32, 1, 1, here.tokens))
     if by_head and kind.norm_after_rope:
         query, key = norm(here, query, block, "attn_q_norm"), norm(here, key, block, "attn_k_norm")
     if kind.scaled_query:
@@ -252,7 +280,6 @@ def _attention(here: Context, kind: Traits, block: int, source: Node, term: Cach
     key_width, value_width = term.key_values // term.heads, term.value_values // term.heads
     query, key = (turned(here, node, label, "k", key_width) for node in (query, key))
     value = turned(here, value, label, "v", value_width)
-    windowed = any(item.kind is CacheKind.WINDOW for items in here.terms.values() for item in items)
     for node in (query, key, value) if windowed else (query, value, key):
         graph.run(node)
     keys, values = store(here, block, label, key, value, term)
@@ -260,7 +287,22 @@ def _attention(here: Context, kind: Traits, block: int, source: Node, term: Cach
     sinks = here.of(block, "attn_sinks")
     result = attend(here, query, keys, values, mask, sinks=sinks, softcap=kind.softcap)
     result = turned(here, result, label, "v", value_width)
+    if gate is not None:
+        result = graph.like("mul", result, graph.like("unary", gate))
     return matrix(here, result, block, "attn_output")
+
+
+def _gated_queries(here: Context, block: int, source: Node, term: CacheTerm) -> tuple[Node, Node, Node, Node]:
+    """Queries that share a matrix with a gate of the same width, head by head."""
+    graph, tokens = here.graph, here.tokens
+    key, value = term.key_values // term.heads, term.value_values // term.heads
+    both = matrix(here, source, block, "attn_q")
+    keys, values = matrix(here, source, block, "attn_k"), matrix(here, source, block, "attn_v")
+    heads = both.extents[0] // (2 * key)
+    shape = (2 * key * F32, 2 * key * F32 * heads)
+    query = graph.view(both, key, heads, tokens, strides=shape)
+    gate = graph.dense(graph.view(both, key, heads, tokens, strides=shape), key * heads, tokens)
+    return query, graph.view(keys, key, term.heads, tokens), graph.view(values, value, term.heads, tokens), gate
 
 
 def _latent(here: Context, block: int, source: Node, term: CacheTerm) -> Node:

@@ -103,6 +103,22 @@ class Context:
                 return node
         raise KeyError(f"blk.{block}.{stems[0]}.weight")
 
+    def need_bare(self, block: int, *stems: str) -> Node:
+        """Return the first of these tensors of a block that exists, named with or without a suffix."""
+        for stem in stems:
+            for suffix in ("", ".weight", ".bias"):
+                node = self.weight(f"blk.{block}.{stem}{suffix}", block)
+                if node is not None:
+                    return node
+        raise KeyError(f"blk.{block}.{stems[0]}")
+
+    def state(self, block: int, name: str, width: int) -> Node:
+        """Return the states of all sequences of a block."""
+        key = (f"state {block} {name}", block)
+        if key not in self.weights:
+            self.weights[key] = self.graph.cache(self.device(block), F32, width, self.sequences)
+        return self.weights[key]
+
     def filled(self, name: str, value: int, *extents: int) -> Node:
         """Return the input of this name, made on first use."""
         if name not in self.inputs:

@@ -21,7 +21,22 @@ NOWHERE = -2
 """No place: the scheduler decides."""
 
 INPLACE = frozenset(
-    {"add", "add_id", "clamp", "div", "fill", "mul", "rms_norm", "rope", "scale", "soft_max", "sqr", "sqrt", "sub", "unary"}
+    {
+        "add",
+        "add_id",
+        "clamp",
+        "div",
+        "fill",
+        "mul",
+        "rms_norm",
+        "rope",
+        "scale",
+        "soft_max",
+        "sqr",
+        "sqrt",
+        "sub",
+        "unary",
+    }
 )
 """Operations whose result may take the place of a source of the same layout (ggml/src/ggml-alloc.c)."""
 
@@ -119,7 +134,9 @@ class Graph:
 
     def like(self, operation: str, first: Node, *others: Node) -> Node:
         """Return a dense result with the extents of its first source."""
-        return Node(operation, first.extents, contiguous(first.extents, first.value), first.value, (first, *others), None)
+        return Node(
+            operation, first.extents, contiguous(first.extents, first.value), first.value, (first, *others), None
+        )
 
     def into(self, operation: str, target: Node, *sources: Node) -> Node:
         """Return the result of writing into `target`, which is a view of it."""

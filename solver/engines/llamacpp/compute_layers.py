@@ -82,7 +82,9 @@ class Heads:
     value: int
 
 
-def store(here: Context, block: int, label: str, key: Node | None, value: Node | None, term: CacheTerm) -> tuple[Node, Node]:
+def store(
+    here: Context, block: int, label: str, key: Node | None, value: Node | None, term: CacheTerm
+) -> tuple[Node, Node]:
     """Write keys and values into the cache of a block and return views of all its cells, as attention reads them."""
     graph, settings = here.graph, here.settings
     cells, streams = here.cells(term), here.streams
@@ -108,7 +110,9 @@ def store(here: Context, block: int, label: str, key: Node | None, value: Node |
             written.append(graph.into("set_rows", cache, flat, indices))
         head = width // heads
         if transposed:
-            view = graph.view(cache, cells, heads, head, streams, strides=(cells * head * F16, cells * F16, cells * width * F16))
+            view = graph.view(
+                cache, cells, heads, head, streams, strides=(cells * head * F16, cells * F16, cells * width * F16)
+            )
         else:
             view = graph.view(cache, head, heads, cells, streams, strides=(row // heads, row, row * cells))
         view.size = cache.size
@@ -129,13 +133,26 @@ def _flat(here: Context, current: Node, width: int, *, dense: bool) -> Node:
 
 
 def attend(
-    here: Context, query: Node, key: Node, value: Node, mask: Node, *, sinks: Node | None = None, up: Node | None = None, softcap: int = 0
+    here: Context,
+    query: Node,
+    key: Node,
+    value: Node,
+    mask: Node,
+    *,
+    sinks: Node | None = None,
+    up: Node | None = None,
+    softcap: int = 0,
 ) -> Node:
     """Return attention of queries [width, heads, tokens] over the cells of a cache, as [width · heads, tokens]."""
     graph, streams = here.graph, key.extents[3]
     each = query.extents[2] // streams
     query = graph.view(
-        query, query.extents[0], query.extents[1], each, streams, strides=(query.strides[1], query.strides[2], query.strides[2] * each)
+        query,
+        query.extents[0],
+        query.extents[1],
+        each,
+        streams,
+        strides=(query.strides[1], query.strides[2], query.strides[2] * each),
     )
     query, key = graph.permute(query, 0, 2, 1, 3), graph.permute(key, 0, 2, 1, 3)
     value = graph.permute(value, 0, 2, 1, 3)
@@ -144,7 +161,12 @@ def attend(
         if query.extents[1] < 1:
             raise ValueError("no queries")
         result = graph.make(
-            "flash_attention", (query, key, value, mask, *extra), value.extents[0], query.extents[2], query.extents[1], streams
+            "flash_attention",
+            (query, key, value, mask, *extra),
+            value.extents[0],
+            query.extents[2],
+            query.extents[1],
+            streams,
         )
         if up is not None:
             result = graph.permute(result, 0, 2, 1, 3)
@@ -191,7 +213,9 @@ def feed_forward(here: Context, source: Node, block: int, suffix: str = "", *, a
     return matrix(here, middle, block, f"ffn_down{suffix}")
 
 
-def experts(here: Context, source: Node, block: int, *, used: int, early: bool = False, routed_by: Node | None = None) -> Node:
+def experts(
+    here: Context, source: Node, block: int, *, used: int, early: bool = False, routed_by: Node | None = None
+) -> Node:
     """Return the sum of a token's routed experts; `early` weighs before them rather than after (llama4)."""
     graph, tokens = here.graph, source.extents[1]
     router = here.need(block, "ffn_gate_inp")
@@ -262,5 +286,55 @@ def _expert_middle(here: Context, source: Node, block: int, chosen: Node, used: 
     return graph.like("glu", gate, up)
 
 
-_SOFTMAX = frozenset({"llama", "qwen2moe", "qwen3moe", "qwen35moe", "qwen3next", "jamba", "granitehybrid", "granitemoe", "dbrx", "grok", "hunyuan-moe", "olmoe", "phimoe", "maple", "mistral4", "arctic", "deepseek", "mistral3"})
-_NORMED = frozenset({"llama", "qwen3moe", "qwen35moe", "qwen3next", "granitehybrid", "granitemoe", "dbrx", "grok", "hunyuan-moe", "glm4moe", "deepseek2", "glm-dsa", "deepseek32", "minimax-m2", "minimax-m3", "bailingmoe2", "afmoe", "lfm2moe", "kimi-linear", "kimi-k3", "mistral4", "mistral3", "nemotron_h_moe", "maple", "glm5-next", "qwen4exp"})
+_SOFTMAX = frozenset(
+    {
+        "llama",
+        "qwen2moe",
+        "qwen3moe",
+        "qwen35moe",
+        "qwen3next",
+        "jamba",
+        "granitehybrid",
+        "granitemoe",
+        "dbrx",
+        "grok",
+        "hunyuan-moe",
+        "olmoe",
+        "phimoe",
+        "maple",
+        "mistral4",
+        "arctic",
+        "deepseek",
+        "mistral3",
+    }
+)
+_NORMED = frozenset(
+    {
+        "llama",
+        "qwen3moe",
+        "qwen35moe",
+        "qwen3next",
+        "granitehybrid",
+        "granitemoe",
+        "dbrx",
+        "grok",
+        "hunyuan-moe",
+        "glm4moe",
+        "deepseek2",
+        "glm-dsa",
+        "deepseek32",
+        "minimax-m2",
+        "minimax-m3",
+        "bailingmoe2",
+        "afmoe",
+        "lfm2moe",
+        "kimi-linear",
+        "kimi-k3",
+        "mistral4",
+        "mistral3",
+        "nemotron_h_moe",
+        "maple",
+        "glm5-next",
+        "qwen4exp",
+    }
+)

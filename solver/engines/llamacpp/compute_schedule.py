@@ -108,7 +108,9 @@ def _split(graph: Graph, places: dict[int, int], copies: int) -> Schedule:
 
     def close(place: int) -> None:
         for source in inputs:
-            steps.append((Node("keep", (1, 1, 1, 1), (1, 1, 1, 1), 1, (), source.root or source), (source,), places[id(source)]))
+            steps.append(
+                (Node("keep", (1, 1, 1, 1), (1, 1, 1, 1), 1, (), source.root or source), (source,), places[id(source)])
+            )
             steps.append((copied[id(source), place][0], (), place))
         steps.extend(pending)
         split_inputs.extend((source, place) for source in inputs)
