@@ -90,7 +90,7 @@ def rank_devices(cluster: Cluster, width: int, excluded: frozenset[str]) -> tupl
 def least_share(
     devices: tuple[RankDevice, ...], steps: int, own_reserve_bytes: Callable[[int], int] | None = None
 ) -> Share:
-    """Return the largest share with so many steps that every card can grant.
+    """Return the largest share with so many steps that every card can grant, but for the byte it is rounded up by.
 
     `own_reserve_bytes(card_bytes)` is what the engine itself wants to keep free of a card.
     """
@@ -100,9 +100,10 @@ def least_share(
         if own_reserve_bytes is not None:
             own = device.card_bytes - own_reserve_bytes(device.card_bytes)
             granted, why = min((granted, why), (own, "what the engine keeps free"))
-        shares.append(Share(Fraction(max(granted, 0), device.card_bytes), device.cards[0], why))
+        shares.append(Share(Fraction(max(granted, 0) + 1, device.card_bytes), device.cards[0], why))
     least = min(shares, key=lambda share: share.value)
-    return Share(Fraction(int(least.value * steps), steps), least.card, least.why)
+    # The largest k with floor(card · k / steps) <= granted: below (granted + 1) / card.
+    return Share(Fraction(min(ceil(least.value * steps) - 1, steps), steps), least.card, least.why)
 
 
 def _of_node(node: ClusterNode, width: int, notes: list[str]) -> tuple[RankDevice, ...]:

@@ -104,7 +104,7 @@ class PagedPool:
                     growth[layer.block] += Fraction(every, tokens)
                     fixed[layer.block] += every if _CONTEXT_STEP_TOKENS % tokens else 0
                 else:
-                    fixed[layer.block] += group.request_pages * every
+                    fixed[layer.block] += _most_pages(layer, tokens, self.request) * every
         return tuple(BlockCache(*sizes) for sizes in zip(cache, map(ceil, growth), fixed, strict=True))
 
     @cached_property
@@ -165,13 +165,21 @@ def _page_bytes(layer: CacheLayer, page_tokens: int) -> int:
 
 
 def _request_pages(layer: CacheLayer, page_tokens: int, request: Request) -> int:
-    """Return the pages of one sequence. A window may begin inside a page, and keeps the tokens of a step besides."""
-    if layer.kind is LayerKind.STATE:
-        return 1
-    if layer.window_tokens is None:
+    """Return the pages of one sequence of the whole context."""
+    if layer.window_tokens is None and layer.kind is not LayerKind.STATE:
         return -(-request.context_tokens // page_tokens)
-    kept = min(layer.window_tokens - 1 + request.batched_tokens, request.context_tokens)
-    return -(-kept // page_tokens) + 1
+    most = _most_pages(layer, page_tokens, request)
+    return most if layer.window_tokens is None else min(most, -(-request.context_tokens // page_tokens) + 1)
+
+
+def _most_pages(layer: CacheLayer, page_tokens: int, request: Request) -> int:
+    """Return the pages of one sequence of any length, for a window or a state.
+
+    A window may begin inside a page, and keeps the tokens of a step besides.
+    """
+    if layer.window_tokens is None:
+        return 1
+    return -(-(layer.window_tokens - 1 + request.batched_tokens) // page_tokens) + 1
 
 
 def _one_size(layers: tuple[CacheLayer, ...], page_tokens: int, where: str) -> tuple[int, tuple[int, ...]]:
