@@ -20,9 +20,11 @@ if TYPE_CHECKING:
 __all__ = ["simulate"]
 
 
-def simulate(inventory: Inventory, settings: Settings, assignment: Assignment, copies: int) -> dict[int, int]:
+def simulate(
+    inventory: Inventory, settings: Settings, assignment: Assignment, copies: int, *, pinned: bool = True
+) -> dict[int, int]:
     """Return the bytes of the compute buffer of every place."""
     flash = settings.flash_attention is not FlashAttention.OFF
-    here = context(inventory, settings, assignment, flash)
+    here = context(inventory, settings, assignment, flash=flash, pinned=pinned)
     build(here)
     return buffer_sizes(schedule(here.graph, copies), 32)

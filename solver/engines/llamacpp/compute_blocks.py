@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from solver.engines.llamacpp.compute_graph import F32, I32
-from solver.engines.llamacpp.compute_layers import Heads, attend, experts, feed_forward, matrix, norm, store, turned
+from solver.engines.llamacpp.compute_layers import CENTRED, Heads, attend, experts, feed_forward, matrix, norm, store, turned
 from solver.engines.llamacpp.compute_recurrent import recurrent
 from tensors.cache import CacheKind
 
@@ -45,6 +45,8 @@ class Traits:
     forward_second: bool = False
     mixer_first: bool = False
     scaled_by_position: bool = False
+    norm_at_once: bool = False
+    both_forwards: bool = False
 
 
 _TRAITS = {
@@ -54,9 +56,9 @@ _TRAITS = {
     "gemma3": Traits(scaled_query=True, scaled_embedding=True),
     "gemma4": Traits(scaled_embedding=True, head_nodes=3),
     "glm4moe": Traits(kept_hidden=True),
-    "qwen35": Traits(late_rows=True, kept_hidden=True, gated_query=True),
-    "qwen35moe": Traits(late_rows=True, kept_hidden=True, gated_query=True),
-    "qwen3next": Traits(late_rows=True, kept_hidden=True, gated_query=True),
+    "qwen35": Traits(late_rows=True, kept_hidden=True, gated_query=True, norm_at_once=True),
+    "qwen35moe": Traits(late_rows=True, kept_hidden=True, gated_query=True, norm_at_once=True),
+    "qwen3next": Traits(late_rows=True, kept_hidden=True, gated_query=True, norm_at_once=True),
     "command-r": Traits(parallel=True, head_nodes=1),
     "cohere2": Traits(parallel=True, head_nodes=1, window_rope_only=True),
     "falcon": Traits(parallel=True, mixer_first=True),
@@ -67,7 +69,7 @@ _TRAITS = {
     "granitehybrid": Traits(rope=False, scaled_embedding=True, scaled_residual=True, head_nodes=1),
     "nemotron_h": Traits(rope=False, late_rows=True, kept_hidden=True, activation="squared"),
     "nemotron_h_moe": Traits(rope=False, late_rows=True, kept_hidden=True, activation="squared"),
-    "grok": Traits(softcap=3, scaled_embedding=True, head_nodes=3),
+    "grok": Traits(softcap=3, scaled_embedding=True, head_nodes=4, both_forwards=True),
     "llama4": Traits(early_experts=True, window_rope_only=True, scaled_by_position=True),
     "phi3": Traits(scaled_query=True, activation="split", forward_second=True),
     "deepseek2": Traits(kept_hidden=True),
@@ -108,11 +110,11 @@ def _embedded(here: Context, kind: Traits) -> Node:
     position = here.weight("position_embd.weight", -1)
     if position is not None:
         rows = graph.like("add", rows, graph.make("get_rows", (position, here.positions()), here.hidden, here.tokens))
-    if here.has("token_embd_norm.weight"):
+    if here.has("token_embd_norm.weight") and here.has("output_norm.weight"):
         weight, bias = here.weight("token_embd_norm.weight", -1), here.weight("token_embd_norm.bias", -1)
         assert weight is not None
         normed = graph.like("norm", rows)
-        if all(slot >= 0 for slot in here.assignment.slots):
+        if here.pinned and all(slot >= 0 for slot in here.assignment.slots):
             normed.wanted = here.device(0)
         rows = graph.like("mul", normed, weight)
         rows = graph.like("add", rows, bias) if bias is not None else rows
@@ -130,7 +132,7 @@ def _head(here: Context, kind: Traits, residual: Node) -> None:
         rows.is_output = True
         rows, dropped = graph.rows(rows, here.output_rows()), True
     weight, bias = here.weight(f"{names[0]}.weight", slot), here.weight(f"{names[0]}.bias", slot)
-    rows = graph.like("norm" if bias is not None else "rms_norm", rows)
+    rows = graph.like("norm" if bias is not None or here.family in CENTRED else "rms_norm", rows)
     if weight is not None:
         rows = graph.like("mul", rows, weight)
     if bias is not None:
@@ -155,7 +157,16 @@ def _block(here: Context, kind: Traits, block: int, residual: Node, *, drop: boo
     if here.of(block, "attn_norm") is not None:
         current = norm(here, residual, block, "attn_norm")
     normed = current
+    if kind.norm_at_once:
+        graph.run(current)
     mixed = _mixer(here, kind, block, current)
+    if here.term(block, CacheKind.FULL) is not None and here.term(block, CacheKind.RECURRENT) is not None:
+        mixed = graph.like("add", mixed, recurrent(here, block, norm(here, residual, block, "attn_norm")))
+        residual = graph.like("add", mixed, residual)
+        if drop:
+            residual = graph.rows(residual, here.output_rows())
+        current = _forward(here, kind, block, norm(here, residual, block, "ffn_norm"))
+        return graph.like("add", current, residual)
     if drop:
         mixed = graph.rows(mixed, here.output_rows())
         residual = graph.rows(residual, here.output_rows())
@@ -164,9 +175,10 @@ def _block(here: Context, kind: Traits, block: int, residual: Node, *, drop: boo
     if kind.parallel:
         first, second = (mixed, residual) if kind.mixer_first else (residual, mixed)
         return graph.like("add", graph.like("add", _forward(here, kind, block, normed), first), second)
-    after = here.of(block, "post_ffw_norm") is not None
-    if after and here.of(block, "post_attention_norm") is not None:
-        mixed = norm(here, mixed, block, "post_attention_norm")
+    after = next((stem for stem in ("post_ffw_norm", "layer_output_norm") if here.of(block, stem) is not None), None)
+    behind = [stem for stem in ("post_attention_norm", "attn_output_norm") if here.of(block, stem) is not None]
+    if after is not None and behind:
+        mixed = norm(here, mixed, block, behind[0])
     if kind.scaled_residual:
         mixed = graph.like("scale", mixed)
     inner = graph.like("add", residual, mixed) if kind.mixer_second else graph.like("add", mixed, residual)
@@ -179,11 +191,11 @@ def _block(here: Context, kind: Traits, block: int, residual: Node, *, drop: boo
     current = inner
     if here.of(block, "ffn_norm") is not None:
         current = norm(here, inner, block, "ffn_norm")
-    elif not after:
+    elif after is None:
         current = norm(here, inner, block, "post_attention_norm", "attn_output_norm")
     current = _forward(here, kind, block, current)
-    if after:
-        current = norm(here, current, block, "post_ffw_norm", place=False)
+    if after is not None:
+        current = norm(here, current, block, after, place=after == "layer_output_norm")
     if kind.scaled_residual:
         current = graph.like("scale", current)
     return graph.like("add", inner, current) if kind.forward_second else graph.like("add", current, inner)
@@ -196,6 +208,8 @@ def _forward(here: Context, kind: Traits, block: int, source: Node) -> Node:
     counts = here.inventory.architecture.experts
     used = counts.used if counts is not None else 1
     routed = experts(here, source, block, used=used, early=kind.early_experts)
+    if kind.both_forwards and here.of(block, "ffn_up") is not None:
+        return graph.like("scale", graph.like("add", feed_forward(here, source, block), routed))
     if here.of(block, "ffn_up_shexp") is None:
         return routed
     shared = feed_forward(here, source, block, "_shexp", activation=kind.activation)

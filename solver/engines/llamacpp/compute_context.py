@@ -24,7 +24,8 @@ _CELL_MULTIPLE = 256
 class Context:
     """A graph in the making with what its parts need to know.
 
-    `tokens` is the micro-batch, `outputs` how many of its tokens have logits; `flash` says that attention is fused.
+    `tokens` is the micro-batch, `outputs` how many of its tokens have logits; `flash` says that attention is fused,
+    `pinned` that norms are held on the device of their block, as in a run; a dry run forgets to.
     """
 
     inventory: Inventory
@@ -39,6 +40,7 @@ class Context:
     terms: dict[int, tuple[CacheTerm, ...]]
     overrides: tuple[tuple[re.Pattern[str], int], ...]
     blocks: tuple[int, ...]
+    pinned: bool
     weights: dict[tuple[str, int], Node] = field(default_factory=dict)
     inputs: dict[str, Node] = field(default_factory=dict)
 
@@ -171,12 +173,16 @@ _FOUR_POSITIONS = frozenset(
 )
 
 
+_NEVER_FUSED = frozenset({"grok"})
+"""Families whose attention the engine never fuses."""
+
+
 def row_bytes(kind: CacheType, values: int) -> int:
     """Return the bytes of a row of cache values."""
     return values * kind.block_bytes // kind.block_values
 
 
-def context(inventory: Inventory, settings: Settings, assignment: Assignment, flash: bool) -> Context:
+def context(inventory: Inventory, settings: Settings, assignment: Assignment, *, flash: bool, pinned: bool) -> Context:
     """Return a context with an empty graph for the worst case that is reserved for."""
     tokens = min(settings.context_tokens, settings.micro_batch_tokens)
     tokens = -(-tokens // settings.sequences) * settings.sequences
@@ -184,6 +190,8 @@ def context(inventory: Inventory, settings: Settings, assignment: Assignment, fl
     cache = inventory.architecture.cache
     for term in () if isinstance(cache, MissingFact) else cache:
         terms.setdefault(term.block, []).append(term)
+    if inventory.architecture.family in _NEVER_FUSED:
+        flash = False
     return Context(
         inventory=inventory,
         settings=settings,
@@ -197,6 +205,7 @@ def context(inventory: Inventory, settings: Settings, assignment: Assignment, fl
         terms={block: tuple(items) for block, items in terms.items()},
         overrides=tuple((re.compile(item.pattern), item.device) for item in assignment.overrides),
         blocks=tuple(range(inventory.trunk_blocks)),
+        pinned=pinned,
     )
 
 

@@ -11,7 +11,11 @@ from solver.engines.llamacpp.compute_graph import F16, F32, HOST_PLACE, I32, I64
 if TYPE_CHECKING:
     from tensors.cache import CacheTerm
 
-__all__ = ["Heads", "attend", "experts", "feed_forward", "matrix", "norm", "store", "turned"]
+__all__ = ["CENTRED", "Heads", "attend", "experts", "feed_forward", "matrix", "norm", "store", "turned"]
+
+
+CENTRED = frozenset({"cohere2", "cohere2moe", "command-r", "dbrx", "mpt", "olmo", "orion"})
+"""Families whose norms subtract the mean although they have no shift."""
 
 
 def norm(here: Context, source: Node, block: int, *stems: str, place: bool = True) -> Node:
@@ -23,8 +27,7 @@ def norm(here: Context, source: Node, block: int, *stems: str, place: bool = Tru
         bias = here.of(block, stem, "bias")
         if weight is not None:
             break
-    kind = "norm" if bias is not None else "rms_norm"
-    result = graph.like(kind, source)
+    result = graph.like("norm" if bias is not None or here.family in CENTRED else "rms_norm", source)
     if weight is not None and place and _is_all_on_devices(here):
         result.wanted = here.device(block)
     if weight is not None:
@@ -36,6 +39,8 @@ def norm(here: Context, source: Node, block: int, *stems: str, place: bool = Tru
 
 def _is_all_on_devices(here: Context) -> bool:
     """Norms are pinned to their block's device only where every slot is on one, or for tiny batches."""
+    if not here.pinned:
+        return False
     return here.tokens < 32 or all(slot >= 0 for slot in here.assignment.slots)
 
 
