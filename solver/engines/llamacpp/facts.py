@@ -49,6 +49,7 @@ class Program(StrEnum):
     COMPLETION = "llama-completion"
     CLI = "llama-cli"
     BENCH = "llama-bench"
+    FIT_PARAMS = "llama-fit-params"
 
 
 class FlashAttention(StrEnum):
@@ -61,11 +62,20 @@ class FlashAttention(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Backend:
-    """How a kind of device rounds tensors up: to `alignment_bytes`, and quantised rows to `row_elements` (1: not)."""
+    """How a kind of device rounds tensors up: to `alignment_bytes`, and quantised rows to `row_elements` (1: not).
+
+    `pipelines` says whether such devices compute beside one another, `maps_files` whether the engine maps files where
+    it uses one, `exact` whether the alignment is the same on every machine. `context_bytes` is what its driver takes
+    for itself in a process, from low to high.
+    """
 
     name: str
     alignment_bytes: int
     row_elements: int
+    pipelines: bool
+    maps_files: bool
+    exact: bool
+    context_bytes: tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +102,8 @@ class Settings:
 
     `context_tokens` is the total, `sequence_tokens` what one sequence may hold; unified: all sequences share one run of
     cells. `output_rows` is how many rows of logits a graph is reserved for at most. `states_per_sequence` counts copies
-    of recurrent state, above 1 where drafts may be taken back. `drafts` says that nextn blocks are loaded and used.
+    of recurrent state, above 1 where drafts may be taken back. `drafts` says that nextn blocks are loaded and used in
+    a context of their own. `lazy_bytes` is the size above which tensors that allow it are read by row, None for never.
     """
 
     program: Program
@@ -105,11 +116,14 @@ class Settings:
     output_rows: int
     type_k: CacheType
     type_v: CacheType
+    draft_type_k: CacheType
+    draft_type_v: CacheType
     flash_attention: FlashAttention
     full_windows: bool
     offloads_cache: bool
     offloads_operations: bool
     maps_files: bool
+    lazy_bytes: int | None
     drafts: bool
     states_per_sequence: int
 
