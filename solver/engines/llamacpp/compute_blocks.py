@@ -75,8 +75,8 @@ _TRAITS = {
     "deepseek2": Traits(kept_hidden=True),
     "hunyuan-moe": Traits(norm_after_rope=True),
     "afmoe": Traits(scaled_embedding=True, window_rope_only=True),
-    "lfm2": Traits(mixer_second=True),
-    "lfm2moe": Traits(mixer_second=True),
+    "lfm2": Traits(mixer_second=True, forward_second=True),
+    "lfm2moe": Traits(mixer_second=True, forward_second=True),
 }
 
 
@@ -111,7 +111,7 @@ def _embedded(here: Context, kind: Traits) -> Node:
     if position is not None:
         rows = graph.like("add", rows, graph.make("get_rows", (position, here.positions()), here.hidden, here.tokens))
     if here.has("token_embd_norm.weight") and here.has("output_norm.weight"):
-        weight, bias = here.weight("token_embd_norm.weight", -1), here.weight("token_embd_norm.bias", -1)
+        weight, bias = here.weight("token_embd_norm.weight", 0), here.weight("token_embd_norm.bias", 0)
         assert weight is not None
         normed = graph.like("norm", rows)
         if here.pinned and all(slot >= 0 for slot in here.assignment.slots):
@@ -159,6 +159,8 @@ def _block(here: Context, kind: Traits, block: int, residual: Node, *, drop: boo
     normed = current
     if kind.norm_at_once:
         graph.run(current)
+    if here.of(block, "attn_norm_2") is not None:
+        current = norm(here, residual, block, "attn_norm_2")
     mixed = _mixer(here, kind, block, current)
     if here.term(block, CacheKind.FULL) is not None and here.term(block, CacheKind.RECURRENT) is not None:
         mixed = graph.like("add", mixed, recurrent(here, block, norm(here, residual, block, "attn_norm")))
@@ -299,7 +301,7 @@ def _attention(here: Context, kind: Traits, block: int, source: Node, term: Cach
     keys, values = store(here, block, label, key, value, term)
     mask = here.mask(label, here.cells(term))
     sinks = here.of(block, "attn_sinks")
-    result = attend(here, query, keys, values, mask, sinks=sinks, softcap=kind.softcap)
+    result = attend(here, block, query, keys, values, mask, sinks=sinks, softcap=kind.softcap)
     result = turned(here, result, label, "v", value_width)
     if gate is not None:
         result = graph.like("mul", result, graph.like("unary", gate))
@@ -350,7 +352,7 @@ def _latent(here: Context, block: int, source: Node, term: CacheTerm) -> Node:
     keys, _ = store(here, block, "full", key, None, term)
     values = graph.view(keys, rank, *keys.extents[1:], strides=keys.strides[1:])
     mask = here.mask("full", here.cells(term))
-    result = attend(here, query, keys, values, mask, up=up_value)
+    result = attend(here, block, query, keys, values, mask, up=up_value)
     return matrix(here, result, block, "attn_output")
 
 

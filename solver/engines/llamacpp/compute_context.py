@@ -43,6 +43,7 @@ class Context:
     pinned: bool
     weights: dict[tuple[str, int], Node] = field(default_factory=dict)
     inputs: dict[str, Node] = field(default_factory=dict)
+    fused: list[tuple[Node, int]] = field(default_factory=list)
 
     @property
     def hidden(self) -> int:
@@ -118,7 +119,7 @@ class Context:
         """Return the states of all sequences of a block."""
         key = (f"state {block} {name}", block)
         if key not in self.weights:
-            self.weights[key] = self.graph.cache(self.device(block), F32, width, self.sequences)
+            self.weights[key] = self.graph.cache(self.cache_place(block), F32, width, self.sequences)
         return self.weights[key]
 
     def filled(self, name: str, value: int, *extents: int) -> Node:
@@ -182,9 +183,11 @@ def row_bytes(kind: CacheType, values: int) -> int:
     return values * kind.block_bytes // kind.block_values
 
 
-def context(inventory: Inventory, settings: Settings, assignment: Assignment, *, flash: bool, pinned: bool) -> Context:
+def context(inventory: Inventory, settings: Settings, assignment: Assignment, *, flash: bool, pinned: bool, probe: bool) -> Context:
     """Return a context with an empty graph for the worst case that is reserved for."""
     tokens = min(settings.context_tokens, settings.micro_batch_tokens)
+    if probe:
+        tokens = settings.sequences
     tokens = -(-tokens // settings.sequences) * settings.sequences
     terms: dict[int, list[CacheTerm]] = {}
     cache = inventory.architecture.cache
@@ -198,7 +201,7 @@ def context(inventory: Inventory, settings: Settings, assignment: Assignment, *,
         assignment=assignment,
         graph=Graph(),
         tokens=tokens,
-        outputs=min(min(settings.context_tokens, settings.micro_batch_tokens), settings.output_rows),
+        outputs=min(tokens, min(settings.context_tokens, settings.micro_batch_tokens), settings.output_rows),
         flash=flash,
         shapes={tensor.name: tensor.shape for tensor in inventory.tensors},
         sizes={tensor.name: tensor.size_bytes for tensor in inventory.tensors},

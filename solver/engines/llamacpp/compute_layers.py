@@ -139,6 +139,7 @@ def _flat(here: Context, current: Node, width: int, *, dense: bool) -> Node:
 
 def attend(
     here: Context,
+    block: int,
     query: Node,
     key: Node,
     value: Node,
@@ -163,8 +164,6 @@ def attend(
     value = graph.permute(value, 0, 2, 1, 3)
     extra = () if sinks is None else (sinks,)
     if here.flash:
-        if query.extents[1] < 1:
-            raise ValueError("no queries")
         result = graph.make(
             "flash_attention",
             (query, key, value, mask, *extra),
@@ -173,6 +172,7 @@ def attend(
             query.extents[1],
             streams,
         )
+        here.fused.append((result, block))
         if up is not None:
             result = graph.permute(result, 0, 2, 1, 3)
             result = graph.make("mul_mat", (up, result), up.extents[1], *result.extents[1:])

@@ -46,20 +46,18 @@ def _state_values(here: Context, block: int) -> int:
 def _states(here: Context, block: int, name: str, width: int, reader: Node | None = None) -> Node:
     """Return the states of the sequences, [width, sequences]; with a reader of its own, that reader's result.
 
-    States are gathered for every sequence there may be; a reader that takes its states in place leaves one out.
+    States beyond those of the sequences in the batch are gathered apart; there are none when a batch is reserved for.
     """
     graph, sequences = here.graph, here.sequences
     cache = here.state(block, name, width)
     states = graph.view(cache, width, sequences)
     graph.run(graph.into("scale", graph.view(states, width), graph.view(states, width)))
     ids = here.filled("state copies", I32, sequences)
-    if reader is not None:
-        tail = graph.view(ids, sequences - 1)
-        rows = graph.make("get_rows", (states, tail), width, sequences - 1)
-        result, extra = reader, graph.view(rows, width, 0)
-    else:
+    if reader is None:
         rows = graph.make("get_rows", (states, ids), width, sequences)
         result, extra = graph.view(rows, width, sequences), graph.view(rows, width, 0)
+    else:
+        result, extra = reader, graph.make("get_rows", (states, graph.view(ids, 0)), width, 0)
     graph.run(result)
     graph.run(graph.into("cpy", graph.view(cache, width, 0), extra))
     return result
