@@ -16,63 +16,54 @@ if TYPE_CHECKING:
 
 __all__ = ["buffer_sizes"]
 
+_ENDLESS = 1 << 62
+
 
 class _Pieces:
-    """Free pieces of one buffer, by address; beyond the last one the buffer may grow."""
+    """Free pieces of one buffer as [start, size], by start; the last one has no end.
+
+    Pieces of no bytes are kept as the engine keeps them: they can hide that two pieces touch, and cost memory.
+    """
 
     __slots__ = ("free", "highest")
 
     def __init__(self) -> None:
-        self.free: list[tuple[int, int]] = []
+        self.free: list[list[int]] = [[0, _ENDLESS]]
         self.highest = 0
 
     def take(self, size: int) -> int:
         best, best_size = -1, 0
-        last = self.tail()
-        for index in range(last):
-            start, end = self.free[index]
-            if end - start >= size and (best < 0 or end - start <= best_size):
-                best, best_size = index, end - start
-        if best < 0:
-            if last < len(self.free):
-                start = self.free.pop()[0]
-            else:
-                start = self.highest
-            end = start + size
-            if end < self.highest:
-                self.free.append((end, self.highest))
-            self.highest = max(self.highest, end)
-            return start
-        start, end = self.free[best]
-        if start + size == end:
+        for index in range(len(self.free) - 1):
+            room = self.free[index][1]
+            if room >= size and (best < 0 or room <= best_size):
+                best, best_size = index, room
+        piece = self.free[best]
+        start = piece[0]
+        piece[0] += size
+        piece[1] -= size
+        if not piece[1]:
             del self.free[best]
-        else:
-            self.free[best] = (start + size, end)
+        self.highest = max(self.highest, start + size)
         return start
 
-    def tail(self) -> int:
-        """Return the index of the free piece at the end of the buffer, or how many pieces there are without one."""
-        if self.free and self.free[-1][1] == self.highest:
-            return len(self.free) - 1
-        return len(self.free)
-
     def give(self, start: int, size: int) -> None:
-        if not size:
-            return
-        low, high = 0, len(self.free)
-        while low < high:
-            middle = (low + high) // 2
-            if self.free[middle][0] < start:
-                low = middle + 1
-            else:
-                high = middle
-        end = start + size
-        if low < len(self.free) and self.free[low][0] == end:
-            end = self.free.pop(low)[1]
-        if low and self.free[low - 1][1] == start:
-            start = self.free.pop(low - 1)[0]
-            low -= 1
-        self.free.insert(low, (start, end))
+        free = self.free
+        for index, piece in enumerate(free):
+            if piece[0] + piece[1] == start:
+                piece[1] += size
+                if index + 1 < len(free) and piece[0] + piece[1] == free[index + 1][0]:
+                    piece[1] += free.pop(index + 1)[1]
+                return
+            if start + size == piece[0]:
+                piece[0] = start
+                piece[1] += size
+                if index and free[index - 1][0] + free[index - 1][1] == start:
+                    free[index - 1][1] += free.pop(index)[1]
+                return
+        place = 0
+        while place < len(free) and free[place][0] < start:
+            place += 1
+        free.insert(place, [start, size])
 
 
 class _Allocator:

@@ -128,6 +128,13 @@ class Context:
             self.inputs[name] = self.graph.input(value, *extents)
         return self.inputs[name]
 
+    def state_ids(self, count: int) -> Node:
+        """Return which states a batch reads: of all its sequences, or (0) of those it leaves as they are."""
+        name = f"state copies {count}"
+        if name not in self.inputs:
+            self.inputs[name] = self.graph.view(self.filled("state copies", I32, self.sequences), count)
+        return self.inputs[name]
+
     def positions(self) -> Node:
         """Return the positions of the tokens; some families keep four of each (M-RoPE)."""
         each = 4 if self.family in _FOUR_POSITIONS else 1

@@ -52,13 +52,9 @@ def _states(here: Context, block: int, name: str, width: int, reader: Node | Non
     cache = here.state(block, name, width)
     states = graph.view(cache, width, sequences)
     graph.run(graph.into("scale", graph.view(states, width), graph.view(states, width)))
-    ids = here.filled("state copies", I32, sequences)
-    if reader is None:
-        rows = graph.make("get_rows", (states, ids), width, sequences)
-        result, extra = graph.view(rows, width, sequences), graph.view(rows, width, 0)
-    else:
-        result, extra = reader, graph.make("get_rows", (states, graph.view(ids, 0)), width, 0)
+    result = reader or graph.make("get_rows", (states, here.state_ids(sequences)), width, sequences)
     graph.run(result)
+    extra = graph.make("get_rows", (states, here.state_ids(0)), width, 0)
     graph.run(graph.into("cpy", graph.view(cache, width, 0), extra))
     return result
 
@@ -123,7 +119,7 @@ def _scan(
     ids = here.filled("state copies", I32, sequences)
     states = graph.view(graph.view(cache, values, sequences), *shape, sequences)
     count = x.extents[0] * x.extents[1] * x.extents[2] * x.extents[3]
-    sources = (states, x, step, here.need_bare(block, "ssm_a"), b, c, graph.view(ids, sequences))
+    sources = (states, x, step, here.need_bare(block, "ssm_a"), b, c, here.state_ids(sequences))
     result = graph.make("ssm_scan", sources, count + values * sequences)
     result = _states(here, block, "s", values, reader=result)
     _keep(here, block, "s", values, graph.view(result, values * sequences))
