@@ -14,7 +14,8 @@ import msgspec
 from solver.bounds import BOUNDS
 from solver.cluster_document import cluster_from_document
 from solver.errors import InputError
-from solver.objectives import NO_LIMITS, Limits, Objective, objectives_named
+from solver.limits import NO_LIMITS, Limits
+from solver.objectives import Objective, Sense, objectives_named
 from solver.plan import ASSUMED_IMBALANCE
 from solver.problem import Placement, Problem, Stage
 from solver.problem_file import problem_from_document
@@ -233,19 +234,27 @@ def _levels(claim: Claim, placement: Placement) -> list[Finding]:
     if [objective.name for objective in claim.objectives] != [entry["name"] for entry in entries]:
         return [Finding("objective", "the entries are not those of inputs.options.objective")]
     for objective, entry in zip(claim.objectives, entries, strict=True):
-        value = objective.measure(claim.problem, placement)
+        cost = objective.cost(claim.problem, placement)
+        value = objective.value(cost)
         place = f"objective {objective.name}"
         if entry["value"] != shown(value):
             found.append(Finding(place, f"{entry['value']} is said, the placement has {shown(value)}"))
-        if entry["bound"] is not None and entry["bound"] > shown(value):
-            found.append(Finding(place, f"the bound {entry['bound']} is above the value {shown(value)}"))
+        if entry["bound"] is not None and _beyond(objective, shown(value), entry["bound"]):
+            found.append(Finding(place, f"the value {shown(value)} is better than the bound {entry['bound']}"))
         if claim.outcome is Outcome.OPTIMAL and entry["bound"] != shown(value):
             found.append(Finding(place, f"optimal is said, and the bound is {entry['bound']}"))
         arithmetic = BOUNDS[objective.name](claim.problem, limits)
-        if arithmetic is not None and entry["bound"] is not None and entry["bound"] < shown(arithmetic):
-            found.append(Finding(place, f"the bound {entry['bound']} is below the closed form's {shown(arithmetic)}"))
-        limits = objective.at_most(limits, value)
+        if arithmetic is not None and entry["bound"] is not None:
+            closed = shown(objective.value(arithmetic))
+            if _beyond(objective, entry["bound"], closed):
+                found.append(Finding(place, f"the bound {entry['bound']} is looser than the closed form's {closed}"))
+        limits = objective.at_most(limits, cost)
     return found
+
+
+def _beyond(objective: Objective, value: float, bound: float) -> bool:
+    """Return whether a value is better than a bound on it."""
+    return value < bound if objective.sense is Sense.MIN else value > bound
 
 
 def _differences(place: str, said: object, proper: object) -> list[Finding]:

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 
 from solver.effort import Clock, Effort, Progress, silent
 from solver.errors import AuditError
-from solver.objectives import NO_LIMITS, Limits, Objective, Value
-from solver.provers import Prover, Question, provers_for
+from solver.limits import NO_LIMITS, Limits, Value
+from solver.objectives import Objective, Sense
+from solver.provers import Prover, provers_for
+from solver.question import Question
 from solver.rules import violations
 
 if TYPE_CHECKING:
@@ -90,6 +92,8 @@ def solve(
     Raises:
         AuditError: a prover returned a placement that the rules reject, or values that contradict each other.
     """
+    for objective in objectives:
+        objective.needs(problem, objective.name)
     clock = Clock(effort)
     chosen = provers_for(problem) if provers is None else provers
     state = _State(limits=NO_LIMITS, best=None, open=False, impossible=False, interrupted=False)
@@ -128,7 +132,8 @@ def _level(
     lower: Value | None = None
 
     def report(best: Value | None, bound: Value | None) -> None:
-        progress(objective.name, best, bound)
+        shown_best = None if best is None else objective.value(best)
+        progress(objective.name, shown_best, None if bound is None else objective.value(bound))
 
     try:
         for prover in provers:
@@ -150,20 +155,20 @@ def _level(
     except KeyboardInterrupt:
         state.interrupted = True
     if state.best is not None and _closed(problem, objective, state, lower):
-        state.limits = objective.at_most(state.limits, objective.measure(problem, state.best))
+        state.limits = objective.at_most(state.limits, objective.cost(problem, state.best))
     else:
         state.open = True
     return bounds
 
 
 def _closed(problem: Problem, objective: Objective, state: _State, lower: Value | None) -> bool:
-    return state.best is not None and lower is not None and objective.measure(problem, state.best) <= lower
+    return state.best is not None and lower is not None and objective.cost(problem, state.best) <= lower
 
 
 def _better(problem: Problem, objective: Objective, best: Placement | None, other: Placement) -> Placement:
     if violations(problem, other):
         raise AuditError(f"a placement breaks the rules: {violations(problem, other)[0].witness}")
-    if best is None or objective.measure(problem, other) < objective.measure(problem, best):
+    if best is None or objective.cost(problem, other) < objective.cost(problem, best):
         return other
     return best
 
@@ -186,10 +191,16 @@ def _answer(problem: Problem, provers: tuple[Prover, ...], state: _State, clock:
 
 
 def _level_of(problem: Problem, objective: Objective, placement: Placement, bounds: list[Bound]) -> Level:
-    value = objective.measure(problem, placement)
+    """Return a level as people read it; the bounds given are on costs."""
+    cost = objective.cost(problem, placement)
     bound = max((bound.value for bound in bounds), default=None)
-    proof = next((entry.name for entry in bounds if entry.value == value), "none")
-    return Level(objective=objective, value=value, bound=bound, bounds=tuple(bounds), proof=proof)
+    return Level(
+        objective=objective,
+        value=objective.value(cost),
+        bound=None if bound is None else objective.value(bound),
+        bounds=tuple(Bound(bound.name, objective.value(bound.value)) for bound in bounds),
+        proof=next((entry.name for entry in bounds if entry.value == cost), "none"),
+    )
 
 
 def _audit(problem: Problem, placement: Placement, levels: tuple[Level, ...], *, proved: bool) -> None:
@@ -198,7 +209,10 @@ def _audit(problem: Problem, placement: Placement, levels: tuple[Level, ...], *,
     if broken:
         raise AuditError(f"the answer breaks the rule on {broken[0].rule}: {broken[0].witness}")
     for level in levels:
-        if level.bound is not None and level.value < level.bound:
-            raise AuditError(f"{level.objective.name} is {level.value}, below its own bound {level.bound}")
+        beyond = level.bound is not None and (
+            level.value < level.bound if level.objective.sense is Sense.MIN else level.value > level.bound
+        )
+        if beyond:
+            raise AuditError(f"{level.objective.name} is {level.value}, beyond its own bound {level.bound}")
         if proved and level.value != level.bound:
             raise AuditError(f"{level.objective.name} is {level.value}, called proved with a bound of {level.bound}")

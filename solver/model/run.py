@@ -7,23 +7,27 @@ kept.
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 from typing import TYPE_CHECKING
 
 from ortools.sat.python import cp_model
 
-from solver.model.stages import Sizes, Variables, build, hint, load, sizes_of
+from solver.model.stages import Sizes, Variables, alone, build, hint, load, sizes_of
+from solver.model.times import Times, latency, slowest, times_of
 from solver.problem import Placement, Stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from solver.effort import Clock
-    from solver.objectives import Limits
+    from solver.limits import Limits
     from solver.problem import Problem
 
-__all__ = ["Answer", "canonical_placement", "find", "least_load", "least_nodes"]
+__all__ = ["MINIMISED", "Answer", "canonical_placement", "find", "minimise"]
+
+# Objectives that are minimised by the solver itself; others are closed by descent.
+MINIMISED = ("nodes", "load", "latency", "throughput")
 
 _FOUND = (cp_model.OPTIMAL, cp_model.FEASIBLE)
 
@@ -49,42 +53,65 @@ def find(problem: Problem, limits: Limits, clock: Clock, start: Placement | None
     sizes = sizes_of(problem, limits)
     if sizes.stages == 0:
         return _NONE_EXISTS
-    model, v = build(problem, sizes)
+    model, v, _ = _limited(problem, sizes, limits)
     return _solve(model, v, problem, sizes, clock, start, None)
 
 
-def least_nodes(
-    problem: Problem, limits: Limits, clock: Clock, start: Placement | None, report: Callable[[int, int], None]
+def minimise(
+    name: str,
+    problem: Problem,
+    limits: Limits,
+    clock: Clock,
+    start: Placement | None,
+    report: Callable[[int, int], None],
 ) -> Answer:
-    """Return a placement on the fewest nodes within the limits, with a proven lower bound."""
+    """Return a placement with the least cost of an objective within the limits, and a proven lower bound of it."""
     sizes = sizes_of(problem, limits)
     if sizes.stages == 0:
         return _NONE_EXISTS
-    model, v = build(problem, sizes)
-    model.minimize(sum(v.used))
-    return _solve(model, v, problem, sizes, clock, start, report)
+    model, v, times = _limited(problem, sizes, limits, timed=name in ("latency", "throughput"))
+    unit = 1
+    if name == "nodes":
+        model.minimize(sum(v.used))
+    elif name == "load":
+        unit = sizes.unit_bytes
+        model.minimize(fullest(model, v, sizes))
+    elif times is None:
+        raise ValueError(name)
+    elif name == "latency":
+        model.minimize(latency(times))
+    else:
+        model.minimize(slowest(model, v, times, problem, sizes))
 
+    def in_full(value: int, bound: int) -> None:
+        report(value * unit, bound * unit)
 
-def least_load(
-    problem: Problem, limits: Limits, clock: Clock, start: Placement | None, report: Callable[[int, int], None]
-) -> Answer:
-    """Return a placement whose fullest node holds least within the limits, with a proven lower bound in bytes."""
-    sizes = sizes_of(problem, limits)
-    if sizes.stages == 0:
-        return _NONE_EXISTS
-    model, v = build(problem, sizes)
-    fullest = model.new_int_var(0, sizes.prefix[-1], "fullest")
-    for k in range(sizes.stages):
-        alone = v.used[1].negated() if sizes.stages > 1 else 1
-        model.add(load(v, k) - (sizes.shared * alone if k == 0 else 0) <= fullest)
-    model.minimize(fullest)
-
-    def in_bytes(value: int, bound: int) -> None:
-        report(value * sizes.unit_bytes, bound * sizes.unit_bytes)
-
-    answer = _solve(model, v, problem, sizes, clock, start, in_bytes)
-    lower = None if answer.lower is None else answer.lower * sizes.unit_bytes
+    answer = _solve(model, v, problem, sizes, clock, start, in_full)
+    lower = None if answer.lower is None else answer.lower * unit
     return Answer(answer.placement, lower, answer.settled, answer.interrupted)
+
+
+def fullest(model: cp_model.CpModel, v: Variables, sizes: Sizes) -> cp_model.IntVar:
+    """Declare the load of the fullest stage."""
+    most = model.new_int_var(0, sizes.prefix[-1], "fullest")
+    for k in range(sizes.stages):
+        model.add(load(v, k) - sizes.shared * alone(v, k) <= most)
+    return most
+
+
+def _limited(
+    problem: Problem, sizes: Sizes, limits: Limits, *, timed: bool = False
+) -> tuple[cp_model.CpModel, Variables, Times | None]:
+    """Return the model with the limits on times, where there are any; other limits are in the sizes."""
+    model, v = build(problem, sizes)
+    if not timed and limits.max_latency_ns is None and limits.max_slowest_ns is None:
+        return model, v, None
+    times = times_of(model, v, problem, sizes)
+    if limits.max_latency_ns is not None:
+        model.add(latency(times) <= limits.max_latency_ns)
+    if limits.max_slowest_ns is not None:
+        model.add(slowest(model, v, times, problem, sizes) <= limits.max_slowest_ns)
+    return model, v, times
 
 
 def canonical_placement(problem: Problem, limits: Limits, clock: Clock, start: Placement) -> Answer:
@@ -92,18 +119,9 @@ def canonical_placement(problem: Problem, limits: Limits, clock: Clock, start: P
 
     The start must be on the fewest nodes possible within the limits.
     """
-    sizes = sizes_of(problem, limits)
     stages = len(start.stages)
-    sizes = Sizes(
-        unit_bytes=sizes.unit_bytes,
-        prefix=sizes.prefix,
-        caps=sizes.caps,
-        shared=sizes.shared,
-        counts=sizes.counts,
-        classes=sizes.classes,
-        stages=stages,
-    )
-    model, v = build(problem, sizes)
+    sizes = replace(sizes_of(problem, limits), stages=stages)
+    model, v, _ = _limited(problem, sizes, limits)
     best = Answer(start, None, settled=True, interrupted=False)
     choices = [*(_class_number(v, k) for k in range(stages)), *(-v.cut[k] for k in range(1, stages))]
     for choice in choices:
@@ -155,6 +173,7 @@ def _configured(clock: Clock) -> cp_model.CpSolver:
     solver.parameters.num_workers = effort.workers
     solver.parameters.random_seed = effort.seed
     solver.parameters.max_time_in_seconds = max(clock.seconds_left, 0.01)
+    solver.parameters.presolve_inclusion_work_limit = 0
     solver.parameters.catch_sigint_signal = False
     if clock.deterministic_left is not None:
         solver.parameters.max_deterministic_time = max(clock.deterministic_left, 1e-6)

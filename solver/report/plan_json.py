@@ -20,7 +20,7 @@ from solver.report.model_json import model_document
 if TYPE_CHECKING:
     from solver.closed_form import PlanCheck
     from solver.effort import Effort
-    from solver.objectives import Value
+    from solver.limits import Value
     from solver.plan import Plan
     from solver.problem import Problem
     from solver.projection import PlanStage, PoolLoad, Seam, Transfer

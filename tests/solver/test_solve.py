@@ -5,34 +5,57 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from support.problems import best_by_trying, random_problem
+from support.problems import best_by_trying, random_problem, with_times
 
 from solver.effort import Effort
 from solver.objectives import objectives_named
-from solver.provers import ClosedForm, ConstraintSolver, ExactSearch, provers_for
-from solver.exact.prefix import applies
+from solver.provers import ClosedForm, ConstraintSolver, ExactSearch
 from solver.solve import Outcome, solve
 
 EFFORT = Effort(time_limit_seconds=60, deterministic_limit=None, workers=1, seed=0)
-LISTS = (
+MEMORY = (
     "nodes",
     "balance",
     "load",
+    "headroom",
     "nodes,balance",
     "balance,nodes",
     "load,balance",
     "nodes,load",
     "load,nodes,balance",
+    "nodes,headroom",
+)
+TIMES = (
+    *MEMORY,
+    "latency",
+    "throughput",
+    "context",
+    "tokens",
+    "nodes,latency",
+    "latency,nodes",
+    "latency,balance",
+    "balance,latency",
+    "throughput,nodes",
+    "nodes,throughput",
+    "throughput,latency",
+    "nodes,throughput,balance",
+    "tokens,nodes",
+    "nodes,tokens",
+    "context,latency",
 )
 
 
-def agree(seed: int, *, ruled: bool, exact: bool) -> None:
+def agree(seed: int, *, ruled: bool, timed: bool, exact: bool) -> None:
     random = Random(seed)
     problem = random_problem(random, 6, 4, ruled=ruled)
-    objectives = objectives_named(random.choice(LISTS))
-    best = best_by_trying(problem, objectives)
-    if exact and not applies(problem):
+    if timed:
+        problem = with_times(problem, random)
+    objectives = objectives_named(random.choice(TIMES if timed else MEMORY))
+    if any(objective.name in ("context", "tokens") for objective in objectives) and not any(
+        block.cache_bytes_per_token for block in problem.blocks
+    ):
         return
+    best = best_by_trying(problem, objectives)
     provers = (ClosedForm(), ExactSearch(problem)) if exact else (ClosedForm(), ConstraintSolver())
     solution = solve(problem, objectives, EFFORT, provers=provers)
 
@@ -45,25 +68,16 @@ def agree(seed: int, *, ruled: bool, exact: bool) -> None:
     assert best.placement == solution.placement
 
 
-@pytest.mark.parametrize("hundred", range(20))
-def test_the_exact_search_returns_the_canonical_best_of_all_placements(hundred: int) -> None:
+CASES = [(ruled, timed, hundred) for ruled in (False, True) for timed in (False, True) for hundred in range(10)]
+
+
+@pytest.mark.parametrize(("ruled", "timed", "hundred"), CASES)
+def test_exact_searches_return_the_canonical_best_of_all_placements(ruled: bool, timed: bool, hundred: int) -> None:
     for seed in range(100):
-        agree(1000 * hundred + seed, ruled=False, exact=True)
+        agree(1000 * hundred + seed, ruled=ruled, timed=timed, exact=True)
 
 
-@pytest.mark.parametrize("hundred", range(20))
-def test_the_exact_search_returns_the_canonical_best_under_rules(hundred: int) -> None:
+@pytest.mark.parametrize(("ruled", "timed", "hundred"), CASES)
+def test_cp_sat_returns_the_canonical_best_of_all_placements(ruled: bool, timed: bool, hundred: int) -> None:
     for seed in range(100):
-        agree(1000 * hundred + 100 + seed, ruled=True, exact=True)
-
-
-@pytest.mark.parametrize("hundred", range(20))
-def test_cp_sat_returns_the_canonical_best_of_all_placements(hundred: int) -> None:
-    for seed in range(100):
-        agree(1000 * hundred + seed, ruled=False, exact=False)
-
-
-@pytest.mark.parametrize("hundred", range(20))
-def test_cp_sat_returns_the_canonical_best_under_rules(hundred: int) -> None:
-    for seed in range(100):
-        agree(1000 * hundred + 100 + seed, ruled=True, exact=False)
+        agree(1000 * hundred + seed, ruled=ruled, timed=timed, exact=False)
