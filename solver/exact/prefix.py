@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from solver.limits import Limits
     from solver.problem import Problem
 
-__all__ = ["Chain", "PrefixSearch", "answers", "enough_groups", "find", "lay_out_search", "mirrored", "reach"]
+__all__ = ["Chain", "PrefixSearch", "answers", "cells_of", "enough_groups", "find", "lay_out_search", "mirrored", "reach"]
 
 # A state costs 4 bytes a group and some more; beyond this the tables would pass half a gibibyte.
 _MOST_CELLS = 70_000_000
@@ -97,6 +97,11 @@ def lay_out_search(problem: Problem, groups: Sequence[Group], nodes: int) -> Pre
         return None
     line = line_of(problem, groups)
     return PrefixSearch(tuple(groups), line, lay_out(counts, line.ranks, nodes))
+
+
+def cells_of(search: PrefixSearch | None) -> int:
+    """Return how many cells the tables of a layout have."""
+    return 0 if search is None else search.states.size * len(search.groups)
 
 
 def mirrored(search: PrefixSearch) -> PrefixSearch:

@@ -8,7 +8,15 @@ from solver.bounds import fewest_nodes
 from solver.exact.canonical import canonical_placement, placement_of
 from solver.exact.chain import chain_search, cover_of, work_of
 from solver.exact.chain_walk import fewest_nodes_within, least_time, walk
-from solver.exact.prefix import PrefixSearch, answers, enough_groups, find, lay_out_search, nodes_allowed
+from solver.exact.prefix import (
+    PrefixSearch,
+    answers,
+    cells_of,
+    enough_groups,
+    find,
+    lay_out_search,
+    nodes_allowed,
+)
 
 if TYPE_CHECKING:
     from solver.effort import Clock
@@ -22,6 +30,8 @@ __all__ = ["ChainAnswers", "PrefixAnswers"]
 # A pass of the set-and-first search adds about so many numbers a second, and may not take more memory than this.
 _ADDITIONS_A_SECOND = 150e6
 _MOST_TABLE_BYTES = 1_200_000_000
+# Layouts that are kept for the next question take 4 bytes a cell.
+_MOST_KEPT_CELLS = 70_000_000
 # A value that is closed by descent takes about so many passes.
 _PASSES_OF_DESCENT = 14
 
@@ -67,7 +77,7 @@ class PrefixAnswers:
                 return placement_of(search, self._problem, chain)
             if nodes == most:
                 return None
-            nodes, step = nodes + step, step * 2
+            nodes, step = nodes + step, step * 3
 
     def canonical(self, limits: Limits) -> Placement | None:
         """Return the canonical placement within limits that leave one, or None if tables would grow too large."""
@@ -81,7 +91,12 @@ class PrefixAnswers:
         groups = enough_groups(self._problem, nodes, by_time=by_time)
         if groups not in self._kept:
             self._kept[groups] = lay_out_search(self._problem, groups, sum(group.count for group in groups))
-        return self._kept[groups]
+        search = self._kept.pop(groups)
+        self._kept[groups] = search
+        while len(self._kept) > 1 and sum(cells_of(kept) for kept in self._kept.values()) > _MOST_KEPT_CELLS:
+            # The first one was used longest ago.
+            self._kept.pop(next(iter(self._kept)))
+        return search
 
 
 class ChainAnswers:

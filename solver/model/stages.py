@@ -75,9 +75,8 @@ class Sizes:
 class Variables:
     """cut and bytes have one entry more than there are stages; use is by stage and position in `Sizes.classes`."""
 
-    cut: tuple[cp_model.LinearExpr, ...]
-    at: tuple[tuple[cp_model.IntVar, ...], ...]
-    bytes: tuple[cp_model.LinearExpr, ...]
+    cut: tuple[cp_model.IntVar, ...]
+    bytes: tuple[cp_model.IntVar, ...]
     use: tuple[tuple[cp_model.IntVar, ...], ...]
     used: tuple[cp_model.IntVar, ...]
 
@@ -125,11 +124,9 @@ def build(problem: Problem, sizes: Sizes) -> tuple[cp_model.CpModel, Variables]:
 def declare(model: cp_model.CpModel, sizes: Sizes) -> Variables:
     """Declare cut, bytes, use and used."""
     boundaries, stages, classes = range(sizes.stages + 1), range(sizes.stages), range(len(sizes.classes))
-    at = tuple(tuple(model.new_bool_var(f"at[{k},{j}]") for j in range(sizes.items + 1)) for k in boundaries)
     return Variables(
-        cut=tuple(cp_model.LinearExpr.weighted_sum(list(row), list(range(sizes.items + 1))) for row in at),
-        at=at,
-        bytes=tuple(cp_model.LinearExpr.weighted_sum(list(row), list(sizes.prefix)) for row in at),
+        cut=tuple(model.new_int_var(0, sizes.items, f"cut[{k}]") for k in boundaries),
+        bytes=tuple(model.new_int_var(0, sizes.prefix[-1], f"bytes[{k}]") for k in boundaries),
         use=tuple(tuple(model.new_bool_var(f"use[{k},{c}]") for c in classes) for k in stages),
         used=tuple(model.new_bool_var(f"used[{k}]") for k in stages),
     )
@@ -137,14 +134,15 @@ def declare(model: cp_model.CpModel, sizes: Sizes) -> Variables:
 
 def ends(model: cp_model.CpModel, v: Variables, sizes: Sizes) -> None:
     """The first stage starts at item 0, the last ends behind the last item."""
-    model.add(v.at[0][0] == 1)
-    model.add(v.at[-1][-1] == 1)
+    model.add(v.cut[0] == 0)
+    model.add(v.cut[-1] == sizes.items)
 
 
 def prefix(model: cp_model.CpModel, v: Variables, sizes: Sizes) -> None:
     """bytes[k] is the load of the items before cut[k]; one table a boundary."""
-    for row in v.at:
-        model.add_exactly_one(row)
+    table = list(enumerate(sizes.prefix))
+    for cut, amount in zip(v.cut, v.bytes, strict=True):
+        model.add_allowed_assignments([cut, amount], table)
 
 
 def one(model: cp_model.CpModel, v: Variables) -> None:
@@ -238,7 +236,10 @@ def room(model: cp_model.CpModel, v: Variables, problem: Problem, sizes: Sizes) 
     """A stage holds its weights with caches of the tokens asked for."""
     if sizes.filled is None:
         return
-    filled = [cp_model.LinearExpr.weighted_sum(list(row), list(sizes.filled)) for row in v.at]
+    table = list(enumerate(sizes.filled))
+    filled = [model.new_int_var(0, sizes.filled[-1], f"filled[{k}]") for k in range(sizes.stages + 1)]
+    for cut, amount in zip(v.cut, filled, strict=True):
+        model.add_allowed_assignments([cut, amount], table)
     for k in range(sizes.stages):
         held = filled[k + 1] - filled[k] - problem.shared_bytes * alone(v, k)
         model.add(held <= capacity(v, sizes.budgets, k))
@@ -271,8 +272,8 @@ def hint(model: cp_model.CpModel, v: Variables, problem: Problem, sizes: Sizes, 
     }
     for k in range(sizes.stages + 1):
         cut = 0 if k == 0 else start.stages[min(k, len(start.stages)) - 1].end
-        for j, literal in enumerate(v.at[k]):
-            model.add_hint(literal, int(j == cut))
+        model.add_hint(v.cut[k], cut)
+        model.add_hint(v.bytes[k], sizes.prefix[cut])
     for k in range(sizes.stages):
         chosen = class_of.get(start.stages[k].node) if k < len(start.stages) else None
         model.add_hint(v.used[k], int(k < len(start.stages)))

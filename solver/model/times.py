@@ -110,7 +110,11 @@ def _table(problem: Problem, sizes: Sizes, c: int) -> tuple[int, ...]:
 def _clocked(
     model: cp_model.CpModel, v: Variables, table: tuple[int, ...], number: int
 ) -> list[cp_model.LinearExpr]:
-    clocks = [cp_model.LinearExpr.weighted_sum(list(row), list(table)) for row in v.at]
+    clocks = []
+    for k, cut in enumerate(v.cut):
+        clock = model.new_int_var(0, table[-1], f"clock[{k},{number}]")
+        model.add_allowed_assignments([cut, clock], list(enumerate(table)))
+        clocks.append(clock)
     return [after - before for before, after in zip(clocks, clocks[1:], strict=False)]
 
 
