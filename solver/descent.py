@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 
     from solver.effort import Clock
     from solver.limits import Limits, Value
+    from solver.problem import Placement
     from solver.question import Question, Report
 
 __all__ = ["descend"]
@@ -21,35 +23,61 @@ _NARROW = Fraction(1, 256)
 _GRAIN = 2**40
 
 
+@dataclass(slots=True)
+class _Known:
+    """What is known of a level while its interval closes: it outlives an interrupt."""
+
+    lower: Value | None
+    best: Placement | None
+
+    def interval(self, *, interrupted: bool) -> Interval:
+        return Interval(self.lower, self.best, impossible=False, interrupted=interrupted)
+
+
 def descend(question: Question, attempt: Callable[[Limits], Interval], clock: Clock, report: Report) -> Interval:
     """Return the interval that attempts leave open: closed if each attempt answers, in the time there is.
 
     Bisection between bound and best cost while the gap is wide, then strict descent: the best placement's own cost is the
-    next limit to stay below, until no placement is left.
+    next limit to stay below, until no placement is left. After an interrupt the best placement so far is kept.
     """
-    problem, objective, limits = question.problem, question.objective, question.limits
-    lower, best = question.lower, question.best
-    if best is None:
-        answer = attempt(limits)
-        if answer.placement is None:
-            return answer
-        best = answer.placement
-    upper = objective.cost(problem, best)
-    while lower is None or lower < upper:
-        report(upper, lower)
+    known = _Known(question.lower, question.best)
+    try:
+        if known.best is None:
+            answer = attempt(question.limits)
+            if answer.placement is None:
+                return answer
+            known.best = answer.placement
+            if answer.interrupted:
+                return known.interval(interrupted=True)
+        return _close(question, known, question.objective.cost(question.problem, known.best), attempt, clock, report)
+    except KeyboardInterrupt:
+        return known.interval(interrupted=True)
+
+
+def _close(
+    question: Question,
+    known: _Known,
+    upper: Value,
+    attempt: Callable[[Limits], Interval],
+    clock: Clock,
+    report: Report,
+) -> Interval:
+    """Tighten what is known until bound and cost meet, the time is spent, or an attempt ends without an answer."""
+    objective, limits = question.objective, question.limits
+    while known.lower is None or known.lower < upper:
+        report(upper, known.lower)
         if clock.spent:
             break
-        middle = None if lower is None else _middle(lower, upper)
-        tried = objective.below(limits, upper) if middle is None else objective.at_most(limits, middle)
-        answer = attempt(tried)
+        middle = None if known.lower is None else _middle(known.lower, upper)
+        answer = attempt(objective.below(limits, upper) if middle is None else objective.at_most(limits, middle))
         if answer.placement is not None:
-            best = answer.placement
-            upper = objective.cost(problem, best)
+            known.best = answer.placement
+            upper = objective.cost(question.problem, known.best)
         elif answer.impossible:
-            lower = upper if middle is None else _beyond(middle)
-        else:
-            return Interval(lower, best, impossible=False, interrupted=answer.interrupted)
-    return Interval(lower, best, impossible=False, interrupted=False)
+            known.lower = upper if middle is None else _beyond(middle)
+        if answer.interrupted or (answer.placement is None and not answer.impossible):
+            return known.interval(interrupted=answer.interrupted)
+    return known.interval(interrupted=False)
 
 
 def _beyond(cost: Value) -> Value:

@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from solver.problem import Problem
+from solver.measures import cache_tokens, latency_ns, nodes_used, slowest_ns, stage_load
 
-__all__ = ["NO_LIMITS", "Limits", "Value", "cap_bytes", "load_prefix", "most_nodes", "token_prefix"]
+if TYPE_CHECKING:
+    from solver.problem import Placement, Problem
+
+__all__ = ["NO_LIMITS", "Limits", "Value", "cap_bytes", "kept_by", "most_nodes", "token_prefix"]
 
 Value = int | Fraction
 
@@ -69,11 +71,6 @@ def most_nodes(problem: Problem, limits: Limits) -> int:
     return stages if limits.max_nodes is None else max(min(stages, limits.max_nodes), 0)
 
 
-def load_prefix(problem: Problem) -> tuple[int, ...]:
-    """Return the load of the first j items for j = 0 … items, to be held against caps."""
-    return problem.prefix_bytes
-
-
 def token_prefix(problem: Problem, tokens: int) -> tuple[int, ...]:
     """Return what the first j items take with caches of so many tokens, to be held against budgets."""
     sums = [0]
@@ -81,3 +78,17 @@ def token_prefix(problem: Problem, tokens: int) -> tuple[int, ...]:
         cache = block.cache_fixed_bytes + (block.cache_bytes_per_token or 0) * tokens
         sums.append(sums[-1] + item.weight_bytes + item.other_bytes + cache)
     return tuple(sums)
+
+
+def kept_by(problem: Problem, limits: Limits, placement: Placement) -> bool:
+    """Return whether a placement keeps to the limits, by the same measures that people are shown."""
+    if limits.max_nodes is not None and nodes_used(problem, placement) > limits.max_nodes:
+        return False
+    if limits.min_tokens is not None and cache_tokens(problem, placement) < limits.min_tokens:
+        return False
+    if limits.max_slowest_ns is not None and slowest_ns(problem, placement) > limits.max_slowest_ns:
+        return False
+    if limits.max_latency_ns is not None and latency_ns(problem, placement) > limits.max_latency_ns:
+        return False
+    loads = (stage_load(problem, stage) for stage in placement.stages)
+    return all(load.load_bytes <= cap_bytes(limits, load.budget_bytes) for load in loads)

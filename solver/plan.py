@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -90,7 +90,11 @@ def plan(
     solution = solve(problem, wanted, limits, progress)
     reasons: tuple[str, ...] = ()
     if solution.outcome is Outcome.INFEASIBLE:
-        reasons = reasons_why_infeasible(problem, limits)
+        try:
+            reasons = reasons_why_infeasible(problem, limits)
+        except KeyboardInterrupt:
+            solution = replace(solution, interrupted=True)
+            reasons = ("No placement exists; the search for the reason was interrupted.",)
     return _plan_of(problem, setting, solution, reasons)
 
 

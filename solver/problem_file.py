@@ -12,6 +12,7 @@ import msgspec
 
 from solver.errors import InputError
 from solver.problem import Block, Ends, Link, LinkPair, Links, Node, Problem, Rules
+from solver.wording import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -24,6 +25,10 @@ SCHEMA = "layerfit/problem/1"
 # Sums of this many bytes still fit 64-bit arithmetic with room for differences and gcd scaling.
 _LARGEST_TOTAL = 2**61
 _MOST_NODES = 100_000
+# Two counted names give count × count links: a short document could ask for billions.
+_MOST_LINKS = 250_000
+
+_LONGEST_PROBLEM = 200
 
 _Amount = Annotated[int, msgspec.Meta(ge=0, le=2**60)]
 _Count = Annotated[int, msgspec.Meta(ge=1, le=_MOST_NODES)]
@@ -283,8 +288,15 @@ def _links(part: _LinksPart, members: Mapping[str, tuple[str, ...]], where: str)
             bytes_per_second=pair.bytes_per_second,
             forbidden=pair.forbidden,
         )
-        for source in _named(pair.source, members, f"{where}, links.pairs[{index}].from"):
-            for target in _named(pair.target, members, f"{where}, links.pairs[{index}].to"):
+        sources = _named(pair.source, members, f"{where}, links.pairs[{index}].from")
+        targets = _named(pair.target, members, f"{where}, links.pairs[{index}].to")
+        if len(pairs) + len(sources) * len(targets) > _MOST_LINKS:
+            raise InputError(
+                f"{where}, links.pairs[{index}]",
+                f"more than {_MOST_LINKS} links between members; expected fewer. Lower the counts.",
+            )
+        for source in sources:
+            for target in targets:
                 if source != target:
                     pairs[source, target] = LinkPair(source=source, target=target, link=link)
     return Links(default=default, pairs=tuple(pairs.values()))
@@ -347,4 +359,4 @@ def _sentence(problem: str) -> str:
     """Turn the decoder's message, whose path starts with `$`, into the house form."""
     text, _, path = problem.partition(" - at `")
     where = f" at {path.rstrip('`').removeprefix('$').removeprefix('.') or 'the top'}" if path else ""
-    return f"{text}{where}; expected a {SCHEMA} document. Correct it."
+    return f"{shortened(text, _LONGEST_PROBLEM)}{where}; expected a {SCHEMA} document. Correct it."

@@ -6,6 +6,8 @@ the best placement equals the bound.
 
 from __future__ import annotations
 
+from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Protocol
 
 from solver.bounds import BOUNDS
@@ -105,7 +107,8 @@ class ConstraintSolver:
 
         problem, limits, name = question.problem, question.limits, question.objective.name
         if name in run.MINIMISED:
-            answer = run.minimise(name, problem, limits, clock, question.best, report)
+            known = 0 if question.lower is None else int(question.lower)
+            answer = run.minimise(name, problem, limits, clock, question.best, report, at_least=known)
             impossible = answer.settled and answer.placement is None
             return Interval(answer.lower, answer.placement, impossible=impossible, interrupted=answer.interrupted)
 
@@ -114,16 +117,27 @@ class ConstraintSolver:
             impossible = answer.settled and answer.placement is None
             return Interval(None, answer.placement, impossible=impossible, interrupted=answer.interrupted)
 
-        return descend(question, attempt, clock, report)
+        # A load is never below 0: with that as a bound the search halves its way down where nobody gave a better one.
+        unbounded = question.lower is None and name == "balance"
+        bounded = replace(question, lower=Fraction(0)) if unbounded else question
+        return descend(bounded, attempt, clock, report)
 
     def canonical(self, problem: Problem, limits: Limits, clock: Clock, start: Placement) -> Placement | None:
-        """Return the canonical placement, or None if the time was too short to be sure of it."""
+        """Return the canonical placement, or None if the time was too short to be sure of it.
+
+        Raises:
+            KeyboardInterrupt: an interrupt ended one of the runs.
+        """
         from solver.model import run  # noqa: PLC0415 - as above
 
-        fewest = run.minimise("nodes", problem, limits, clock, start, lambda _best, _bound: None)
+        fewest = run.minimise("nodes", problem, limits, clock, start, lambda _best, _bound: None, at_least=0)
+        if fewest.interrupted:
+            raise KeyboardInterrupt
         if fewest.placement is None or not fewest.settled:
             return None
         answer = run.canonical_placement(problem, limits, clock, fewest.placement)
+        if answer.interrupted:
+            raise KeyboardInterrupt
         return answer.placement if answer.settled else None
 
 

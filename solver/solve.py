@@ -5,13 +5,13 @@ Prove one objective, fix its value as a limit, go on to the next, and return the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from solver.effort import Clock, Effort, Progress, silent
-from solver.errors import AuditError
-from solver.limits import NO_LIMITS, Limits, Value
+from solver.errors import AuditError, InputError
+from solver.limits import NO_LIMITS, Limits, Value, kept_by
 from solver.objectives import Objective, Sense
 from solver.provers import Prover, provers_for
 from solver.question import Question
@@ -90,21 +90,25 @@ def solve(
     An interrupt (Ctrl-C) ends the search; the best placement so far is kept.
 
     Raises:
+        InputError: there is no objective.
         AuditError: a prover returned a placement that the rules reject, or values that contradict each other.
     """
+    if not objectives:
+        raise InputError("objectives", "none is there; expected one or more. Name one, such as nodes.")
     for objective in objectives:
         objective.needs(problem, objective.name)
     clock = Clock(effort)
-    chosen = provers_for(problem) if provers is None else provers
     state = _State(limits=NO_LIMITS, best=None, open=False, impossible=False, interrupted=False)
     found: list[tuple[Objective, list[Bound]]] = []
+    try:
+        chosen = provers_for(problem) if provers is None else provers
+    except KeyboardInterrupt:
+        state.interrupted = True
+        return _without_placement(state, clock)
     for objective in objectives:
-        bounds: list[Bound] = []
-        if not state.open:
-            bounds = _level(problem, objective, chosen, state, clock, progress)
+        bounds = [] if state.open else _level(problem, objective, chosen, state, clock, progress)
         if state.best is None:
-            outcome = Outcome.INFEASIBLE if state.impossible else Outcome.UNKNOWN
-            return Solution(outcome, None, (), state.interrupted, clock.deterministic_time, clock.wall_ms)
+            return _without_placement(state, clock)
         found.append((objective, bounds))
     placement = _answer(problem, chosen, state, clock)
     levels = tuple(_level_of(problem, objective, placement, bounds) for objective, bounds in found)
@@ -112,11 +116,16 @@ def solve(
     return Solution(
         outcome=Outcome.FEASIBLE if state.open else Outcome.OPTIMAL,
         placement=placement,
-        levels=levels,
+        levels=tuple(_up_to_proof(level) for level in levels),
         interrupted=state.interrupted,
         deterministic_time=clock.deterministic_time,
         wall_ms=clock.wall_ms,
     )
+
+
+def _without_placement(state: _State, clock: Clock) -> Solution:
+    outcome = Outcome.INFEASIBLE if state.impossible else Outcome.UNKNOWN
+    return Solution(outcome, None, (), state.interrupted, clock.deterministic_time, clock.wall_ms)
 
 
 def _level(
@@ -149,7 +158,7 @@ def _level(
                 bounds.append(Bound(prover.name, interval.lower))
                 lower = interval.lower if lower is None else max(lower, interval.lower)
             if interval.placement is not None:
-                state.best = _better(problem, objective, state.best, interval.placement)
+                state.best = _better(problem, objective, state, prover, interval.placement)
             if _closed(problem, objective, state, lower) or clock.spent or state.interrupted:
                 break
     except KeyboardInterrupt:
@@ -165,12 +174,15 @@ def _closed(problem: Problem, objective: Objective, state: _State, lower: Value 
     return state.best is not None and lower is not None and objective.cost(problem, state.best) <= lower
 
 
-def _better(problem: Problem, objective: Objective, best: Placement | None, other: Placement) -> Placement:
-    if violations(problem, other):
-        raise AuditError(f"a placement breaks the rules: {violations(problem, other)[0].witness}")
-    if best is None or objective.cost(problem, other) < objective.cost(problem, best):
+def _better(problem: Problem, objective: Objective, state: _State, prover: Prover, other: Placement) -> Placement:
+    broken = violations(problem, other)
+    if broken:
+        raise AuditError(f"{prover.name} breaks the rule on {broken[0].rule}: {broken[0].witness}")
+    if not kept_by(problem, state.limits, other):
+        raise AuditError(f"{prover.name} gives up, for {objective.name}, what was settled before it")
+    if state.best is None or objective.cost(problem, other) < objective.cost(problem, state.best):
         return other
-    return best
+    return state.best
 
 
 def _answer(problem: Problem, provers: tuple[Prover, ...], state: _State, clock: Clock) -> Placement:
@@ -201,6 +213,12 @@ def _level_of(problem: Problem, objective: Objective, placement: Placement, boun
         bounds=tuple(Bound(bound.name, objective.value(bound.value)) for bound in bounds),
         proof=next((entry.name for entry in bounds if entry.value == cost), "none"),
     )
+
+
+def _up_to_proof(level: Level) -> Level:
+    """Leave out bounds behind the one that suffices: which were asked for depends on the placements that came first."""
+    suffices = next((number for number, bound in enumerate(level.bounds, start=1) if bound.value == level.value), None)
+    return replace(level, bounds=level.bounds[:suffices])
 
 
 def _audit(problem: Problem, placement: Placement, levels: tuple[Level, ...], *, proved: bool) -> None:

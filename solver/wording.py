@@ -13,9 +13,9 @@ __all__ = ["either", "quoted", "shortened", "suggestion"]
 _LONGEST_SHOWN = 40
 
 
-def shortened(text: str) -> str:
+def shortened(text: str, longest: int = _LONGEST_SHOWN) -> str:
     """Return text, cut where it is too long for a sentence."""
-    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
+    return text if len(text) <= longest else f"{text[:longest]}…"
 
 
 def quoted(text: str) -> str:

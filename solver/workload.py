@@ -5,7 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-__all__ = ["IndexerRule", "Workload"]
+__all__ = ["EngineName", "IndexerRule", "Workload"]
+
+
+class EngineName(StrEnum):
+    """Whose rules of memory a plan follows."""
+
+    GENERIC = "generic"
+    LLAMACPP = "llamacpp"
+    VLLM = "vllm"
+    SGLANG = "sglang"
+
+    @property
+    def cache_type(self) -> str:
+        """Return the type of the cache where nobody names one."""
+        return "bf16" if self in (EngineName.VLLM, EngineName.SGLANG) else "q8_0"
 
 
 class IndexerRule(StrEnum):

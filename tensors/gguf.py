@@ -31,6 +31,9 @@ _SIZE_LIMIT = 2**64
 # The least bytes of an entry bound how many entries a file can hold.
 _LEAST_PAIR_BYTES = 8 + 1 + 4 + 1
 _LEAST_TENSOR_BYTES = 8 + 4 + 4 + 8
+# And these what we are ready to keep of them: the largest headers in use have some 100 pairs and 2,000 tensors.
+_MOST_PAIRS = 2**14
+_MOST_TENSORS = 2**15
 
 
 class _Stated(NamedTuple):
@@ -95,11 +98,11 @@ def _start(cursor: Cursor) -> tuple[int, int]:
     cursor.order = _ORDERS[version]
     cursor.position = 8
     tensor_count, pair_count = cursor.take("QQ")
-    for what, count, least in (
-        ("tensors", tensor_count, _LEAST_TENSOR_BYTES),
-        ("key-value pairs", pair_count, _LEAST_PAIR_BYTES),
+    for what, count, least, limit in (
+        ("tensors", tensor_count, _LEAST_TENSOR_BYTES, _MOST_TENSORS),
+        ("key-value pairs", pair_count, _LEAST_PAIR_BYTES, _MOST_PAIRS),
     ):
-        most = (cursor.size - cursor.position) // least
+        most = min(limit, (cursor.size - cursor.position) // least)
         if count > most:
             problem = f"announces {count:,} {what}; expected at most {most:,} in a file of {cursor.size:,} bytes."
             raise cursor.refuse(8, f"{problem} Fetch the file again.")

@@ -9,6 +9,7 @@ from tensors import architecture, gguf
 from tensors.errors import FormatError
 from tensors.gathered import Gathered, shapes_of
 from tensors.parts import part_name, set_of
+from tensors.text import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,18 +59,19 @@ def _check_split(headers: Sequence[FileHeader]) -> None:
     for number, header in enumerate(headers):
         count = header.metadata.get("split.count", 0)
         if count not in {0, len(headers)}:
-            raise FormatError(
-                header.location,
-                0,
-                f"is one of {count} parts by its own word; expected {len(headers)} by its name. "
-                "Give every part its name back, like NAME-00001-of-00006.gguf.",
-            )
+            problem = f"is one of {_shown(count)} parts by its own word; expected {len(headers)} by its name."
+            named = "Give every part its name back, like NAME-00001-of-00006.gguf."
+            raise FormatError(header.location, 0, f"{problem} {named}")
         stated = header.metadata.get("split.no", number)
         if stated != number:
-            problem = f"is part {stated} by its own word, counted from 0; expected part {number} by its name."
+            problem = f"is part {_shown(stated)} by its own word, counted from 0; expected part {number} by its name."
             raise FormatError(header.location, 0, f"{problem} Give every part its name back.")
     total = headers[0].metadata.get("split.tensors.count", 0)
     held = sum(len(header.tensors) for header in headers)
     if len(headers) > 1 and total not in {0, held}:
-        problem = f"announces {total} tensors in all parts; expected the {held:,} that are there. Fetch the set again."
-        raise FormatError(headers[0].location, 0, problem)
+        problem = f"announces {_shown(total)} tensors in all parts; expected the {held:,} that are there."
+        raise FormatError(headers[0].location, 0, f"{problem} Fetch the set again.")
+
+
+def _shown(value: MetadataValue) -> str:
+    return f"{value:,}" if isinstance(value, int) else quoted(str(value))

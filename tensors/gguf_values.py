@@ -36,7 +36,10 @@ _SCALARS = {
 }
 _UINT32, _STRING, _ARRAY = 4, 8, 9
 _LONGEST_KEY = 2**16 - 1
-_LONGEST_VALUE = 2**20
+_LONGEST_VALUE = 2**16
+# What is kept of all keys and values; a value beyond it is a summary. Headers in use keep a few KiB.
+_KEPT_BYTES = 2**20
+_NUMBER_BYTES = 8
 _LEAST_STRING = 8
 # A run of short strings is stepped over by one pattern, twice as fast as string by string; see benchmarks/headers.py.
 _RUN = 64
@@ -55,6 +58,7 @@ class Cursor:
         self.data = self.prefix.data
         self.position = 0
         self.order = "<"
+        self.kept_bytes = 0
 
     def take(self, codes: str) -> tuple[int, ...]:
         """Read numbers by their `struct` codes and step behind them."""
@@ -88,7 +92,8 @@ class Cursor:
         length_at = _layout(self.order + "Q").unpack_from
         match_run = _short_strings().match if self.order == "<" and count > _MANY else None
         data, position = self.data, self.position
-        while count:
+        # A hostile length may step beyond every index; `reach` below refuses it.
+        while count and position <= self.size:
             found = match_run(data, position) if match_run is not None and count >= _RUN else None
             if found is not None:
                 position = found.end()
@@ -102,6 +107,12 @@ class Cursor:
                 self.prefix.reach(position + _LEAST_STRING * count)
         self.prefix.reach(position)
         self.position = position
+
+    def keep(self, size_bytes: int) -> bool:
+        """Return whether a value of that size may be kept, and count it if so."""
+        keeps = self.kept_bytes + size_bytes <= _KEPT_BYTES
+        self.kept_bytes += size_bytes if keeps else 0
+        return keeps
 
     def refuse(self, start: int, problem: str) -> FormatError:
         """Return the error that names a byte of this file."""
@@ -118,6 +129,8 @@ def read_pairs(cursor: Cursor, count: int) -> dict[str, MetadataValue]:
     for _ in range(count):
         start = cursor.position
         key = cursor.string(_LONGEST_KEY, "a key").decode("utf-8", "backslashreplace")
+        if not cursor.keep(len(key)):
+            raise cursor.refuse(start, f"the keys take more than {_KEPT_BYTES:,} bytes; expected a few KiB of them.")
         if not key:
             raise cursor.refuse(start, "a key is empty; expected a name. The file is damaged.")
         if key in pairs:
@@ -133,11 +146,11 @@ def _value(cursor: Cursor, key: str, kind: int) -> MetadataValue:
     if kind == _STRING:
         start = cursor.position
         (length,) = cursor.take("Q")
-        if length > _LONGEST_VALUE:
+        if length > _LONGEST_VALUE or not cursor.keep(length):
             cursor.skip(length)
             return ArraySummary("string", 1)
         cursor.position = start
-        return cursor.string(_LONGEST_VALUE, key).decode("utf-8", "backslashreplace")
+        return cursor.string(length, "a value").decode("utf-8", "backslashreplace")
     if kind not in _SCALARS:
         raise cursor.refuse(cursor.position - 4, _unknown_kind(key, kind))
     return cursor.take(_SCALARS[kind][1])[0]
@@ -146,21 +159,25 @@ def _value(cursor: Cursor, key: str, kind: int) -> MetadataValue:
 def _array(cursor: Cursor, key: str) -> MetadataValue:
     start = cursor.position
     kind, length = cursor.take("IQ")
-    whole = length <= MAXIMUM_TUPLE and not key.startswith("tokenizer.")
+    short = length <= MAXIMUM_TUPLE and not key.startswith("tokenizer.")
     if kind == _STRING:
         _bound(cursor, start, key, length, _LEAST_STRING)
-        if whole:
-            texts = (cursor.string(_LONGEST_VALUE, f"an entry of {quoted(key)}") for _ in range(length))
-            return tuple(text.decode("utf-8", "backslashreplace") for text in texts)
+        first = cursor.position
         cursor.skip_strings(length)
-        return ArraySummary("string", length)
+        if not short or not cursor.keep(cursor.position - first):
+            return ArraySummary("string", length)
+        cursor.position = first
+        texts = (cursor.string(_KEPT_BYTES, "an entry") for _ in range(length))
+        return tuple(text.decode("utf-8", "backslashreplace") for text in texts)
     if kind not in _SCALARS:
         raise cursor.refuse(start, _unknown_kind(key, kind))
     name, code = _SCALARS[kind]
-    _bound(cursor, start, key, length, _layout(cursor.order + code).size)
-    if whole:
+    size_bytes = _layout(cursor.order + code).size
+    _bound(cursor, start, key, length, size_bytes)
+    # Each kept number is an object of its own.
+    if short and cursor.keep(length * _NUMBER_BYTES):
         return cursor.take(f"{length}{code}")
-    cursor.skip(length * _layout(cursor.order + code).size)
+    cursor.skip(length * size_bytes)
     return ArraySummary(name, length)
 
 

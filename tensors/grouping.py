@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tensors.inventory import Part, Role, Tensor
 from tensors.naming import ReadName, Stack, read_name
+from tensors.parts import listed
 from tensors.text import quoted
 
 if TYPE_CHECKING:
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
     from tensors.header import FileHeader
 
 __all__ = ["Grouping", "group"]
-
-_LISTED = 3
 
 
 class Grouping(NamedTuple):
@@ -36,17 +35,19 @@ def group(headers: Sequence[FileHeader], architecture: Architecture) -> Grouping
     trunk, nextn, notes = _counts(names, trunk_stack, architecture)
     tensors: list[Tensor] = []
     unknown: list[str] = []
+    beside: list[str] = []
     for file, (header, reads) in enumerate(zip(headers, names, strict=True)):
         for stored, read in zip(header.tensors, reads, strict=True):
             part, block = _place(read, trunk_stack, trunk)
-            if not read.known or (part is Part.OTHER and read.role is Role.OTHER and read.stack is not Stack.NONE):
+            if not read.known:
                 unknown.append(stored.name)
+            elif block is None and read.stack is not Stack.NONE:
+                beside.append(stored.name)
             name, shape, kind, size, offset = stored
             tensors.append(Tensor(name, shape, kind, size, file, offset, part, read.role, block))
-    if unknown:
-        shown = ", ".join(quoted(name) for name in unknown[:_LISTED])
-        more = f" and {len(unknown) - _LISTED:,} more" if len(unknown) > _LISTED else ""
-        notes.append(f"not recognised by name, listed as other: {shown}{more}")
+    for what, listing in (("not recognised by name", unknown), ("blocks of an encoder beside the trunk", beside)):
+        if listing:
+            notes.append(f"{what}, listed as other: {listed([quoted(name) for name in listing])}")
     return Grouping(tuple(tensors), trunk, nextn, _is_tied(tensors), tuple(notes))
 
 
@@ -68,18 +69,19 @@ def _counts(names: list[list[ReadName]], trunk_stack: Stack, architecture: Archi
     if stated > numbered:
         notes.append(f"{stated:,} trunk blocks are stated, and tensors are numbered for {numbered:,} of them")
     if nextn != architecture.nextn_blocks:
-        notes.append(f"{architecture.nextn_blocks:,} nextn blocks are stated, and the files hold {nextn:,}")
+        verb = "block is" if architecture.nextn_blocks == 1 else "blocks are"
+        notes.append(f"{architecture.nextn_blocks:,} nextn {verb} stated, and the files hold {nextn:,}")
     return trunk, nextn, notes
 
 
 def _place(read: ReadName, trunk_stack: Stack, trunk: int) -> tuple[Part, int | None]:
+    if read.stack is trunk_stack:
+        return (Part.TRUNK if read.number < trunk else Part.NEXTN), read.number
     if read.stack is Stack.NONE:
         return read.part, None
     if read.stack is Stack.NEXTN:
         return Part.NEXTN, trunk + read.number
-    if read.stack is not trunk_stack:
-        return Part.OTHER, None
-    return (Part.TRUNK if read.number < trunk else Part.NEXTN), read.number
+    return Part.OTHER, None
 
 
 def _is_tied(tensors: list[Tensor]) -> bool:

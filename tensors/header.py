@@ -10,9 +10,10 @@ if TYPE_CHECKING:
     from tensors.metadata import Metadata
     from tensors.sources import Source
 
-__all__ = ["FileHeader", "Prefix", "StoredTensor"]
+__all__ = ["FileHeader", "Prefix", "StoredTensor", "whole"]
 
-_WINDOW_BYTES = 256 * 1024
+_LEAST_WINDOW_BYTES = 2**18
+_MOST_WINDOW_BYTES = 2**22
 
 
 class StoredTensor(NamedTuple):
@@ -42,7 +43,7 @@ class FileHeader(NamedTuple):
 class Prefix:
     """The first bytes of a source, fetched in windows because nobody says beforehand where a header ends.
 
-    A window is an eighth of what is there, and at least 256 KiB: few reads, and never much more than the header.
+    A window is an eighth of what is there, from 256 KiB to 4 MiB: few reads, and never much more than the header.
     """
 
     def __init__(self, source: Source, limit_bytes: int) -> None:
@@ -69,7 +70,8 @@ class Prefix:
             )
         while len(self.data) < stop:
             held = len(self.data)
-            window = self._source.read(held, min(self.size, max(stop, held + max(_WINDOW_BYTES, held // 8))))
+            window_bytes = min(_MOST_WINDOW_BYTES, max(_LEAST_WINDOW_BYTES, held // 8, stop - held))
+            window = self._source.read(held, min(self.size, held + window_bytes))
             if not window:
                 raise FormatError(self.location, held, self._ends(stop))
             self.data += window
@@ -77,3 +79,17 @@ class Prefix:
     @staticmethod
     def _ends(stop: int) -> str:
         return f"the file ends inside its header; expected bytes up to {stop:,} at least. Fetch the file again."
+
+
+def whole(source: Source, limit_bytes: int) -> bytearray:
+    """Return all bytes of a small file.
+
+    Raises:
+        FormatError: it is larger than `limit_bytes`.
+    """
+    if source.size > limit_bytes:
+        problem = f"has {source.size:,} bytes; expected at most {limit_bytes:,}. Is this the right file?"
+        raise FormatError(source.location, 0, problem)
+    prefix = Prefix(source, limit_bytes)
+    prefix.reach(source.size)
+    return prefix.data

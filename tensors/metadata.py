@@ -48,8 +48,8 @@ class ArraySummary:
 MetadataValue: TypeAlias = (
     int | float | bool | str | tuple[int, ...] | tuple[float, ...] | tuple[bool, ...] | tuple[str, ...] | ArraySummary
 )
-"""One value of a GGUF header. Arrays of at most MAXIMUM_TUPLE scalars are tuples; longer ones, nested ones and every array
-under `tokenizer.` are an ArraySummary."""
+"""One value of a GGUF header. Arrays of at most MAXIMUM_TUPLE scalars are tuples; longer ones and every array under
+`tokenizer.` are an ArraySummary, and so are a string above 64 KiB (of length 1) and what exceeds 1 MiB in all."""
 
 Metadata: TypeAlias = Mapping[str, MetadataValue]
 """Keys of all parts of a split GGUF set, the first part's first: `general.architecture`, `glm-dsa.block_count`, …"""

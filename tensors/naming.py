@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from enum import IntEnum
-from functools import cache
+from functools import lru_cache
 from typing import NamedTuple
 
 from tensors.inventory import Part, Role
@@ -39,6 +39,7 @@ class ReadName(NamedTuple):
     known: bool
 
 
+_GGUF_BLOCKS = ("blk.", "enc.blk.", "dec.blk.")
 _GGUF = re.compile(r"(enc\.|dec\.)?blk\.([0-9]{1,9})\.(.+)", re.DOTALL)
 _GGUF_WORDS = re.compile(
     r"(token_embd|token_embd_norm|token_types|position_embd|per_layer_\w+|altup_\w+|output|output_norm|output_hc_\w+|cls"
@@ -50,7 +51,6 @@ _BLOCKS = re.compile(
 )
 _MTP = re.compile(r"(?:^|\.)(?:mtp|nextn)")
 _MTP_NUMBER = re.compile(r"(?:^|\.)mtp\w*(?:\.\w+)??\.([0-9]{1,9})(?:\.|$)")
-_EXPERT = re.compile(r"(?<=experts\.)[0-9]+(?=\.)")
 
 
 def read_name(name: str) -> ReadName:
@@ -60,7 +60,15 @@ def read_name(name: str) -> ReadName:
     >>> name.number, name.role.value
     (3, 'routed_expert')
     """
-    match = _GGUF.fullmatch(name)
+    # All experts of a block read alike, and most names of the largest models are theirs.
+    before, experts, behind = name.partition(".experts.")
+    number, dot, rest = behind.partition(".")
+    return _read(f"{before}.experts.0.{rest}" if experts and dot and number.isdigit() else name)
+
+
+@lru_cache(maxsize=2**14)
+def _read(name: str) -> ReadName:
+    match = _GGUF.fullmatch(name) if name.startswith(_GGUF_BLOCKS) else None
     if match is not None:
         stack = Stack.ENCODER if match[1] == "enc." else Stack.TRUNK
         return _numbered(stack, match[2], *gguf_block_role(match[3]))
@@ -71,8 +79,6 @@ def read_name(name: str) -> ReadName:
     stack, side = _stack(prefix + (mtp or ""))
     if side is not None:
         return ReadName(Stack.NONE, 0, Part.OTHER, side, known=True)
-    if "experts." in rest:
-        rest = _EXPERT.sub("0", rest, count=1)
     role, known = module_block_role(rest)
     if stack is Stack.NEXTN and not known:
         role, known = Role.NEXTN, True
@@ -95,7 +101,7 @@ def _outside(name: str) -> ReadName:
     return ReadName(Stack.NONE, 0, part, role, known)
 
 
-@cache
+@lru_cache(maxsize=1024)
 def _stack(prefix: str) -> tuple[Stack, Role | None]:
     """Return the stack of a prefix, or the role of a tower that is no part of the chain."""
     _part, role, _known = module_outside(prefix)

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tensors.errors import SourceError
+from tensors.text import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +18,7 @@ __all__ = ["CONFIG", "INDEX_SUFFIX", "PartName", "choose", "listed", "part_name"
 CONFIG: Final = "config.json"
 INDEX_SUFFIX: Final = ".safetensors.index.json"
 _MOST_PARTS = 10_000
-_PART = re.compile(r"(.+)-(\d{5})-of-(\d{5})(\.gguf|\.safetensors)", re.DOTALL | re.IGNORECASE)
+_PART = re.compile(r"(.+)-([0-9]{5})-of-([0-9]{5})(\.gguf|\.safetensors)", re.DOTALL | re.IGNORECASE)
 _LISTED = 4
 
 
@@ -93,7 +94,8 @@ def _models(names: Sequence[str], suffix: str) -> list[str]:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return names as one phrase, of many only the first few."""
+    """Return names as one phrase, of many only the first few; a name that is not printable is quoted and escaped."""
+    shown = [name if name.isprintable() else quoted(name) for name in names[:_LISTED]]
     if len(names) > _LISTED:
-        return f"{', '.join(names[:_LISTED])} and {len(names) - _LISTED:,} more"
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+        return f"{', '.join(shown)} and {len(names) - _LISTED:,} more"
+    return " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))

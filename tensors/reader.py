@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tensors.grouping import group
 from tensors.inventory import Inventory, ModelFile
-from tensors.parts import choose
+from tensors.parts import CONFIG, choose
 from tensors.sources import open_location
 
 if TYPE_CHECKING:
@@ -34,8 +34,12 @@ def read(location: str | os.PathLike[str], *, allow_unknown_types: bool = False)
 
 
 def read_from(folder: Folder, name: str | None, *, allow_unknown_types: bool) -> Inventory:
-    """Read the headers of the model that a file of a folder belongs to; without a name, of the folder's only model."""
-    model = _gather(folder, name or choose(folder), allow_unknown_types=allow_unknown_types)
+    """Read the headers of the model that a file of a folder belongs to.
+
+    Without a name, and by its config.json, a folder stands for its only model.
+    """
+    chosen = choose(folder) if name is None or name == CONFIG else name
+    model = _gather(folder, chosen, allow_unknown_types=allow_unknown_types)
     grouping = group(model.headers, model.architecture)
     return Inventory(
         name=model.name,
@@ -74,4 +78,5 @@ def _model_file(header: FileHeader) -> ModelFile:
 
 
 def _cut_short(header: FileHeader) -> str:
-    return f"{header.name} ends {header.missing_bytes:,} bytes before the end of its tensors; its header is sound"
+    amount = "1 byte" if header.missing_bytes == 1 else f"{header.missing_bytes:,} bytes"
+    return f"{header.name} ends {amount} before the end of its tensors; its header is sound"

@@ -7,12 +7,14 @@ forward. A quantised weight and its scales bear the same module's name, so scale
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import lru_cache
 from typing import TypeAlias
 
 from tensors.inventory import Part, Role
 
 __all__ = ["gguf_block_role", "gguf_outside", "module_block_role", "module_outside"]
+
+_REMEMBERED = 4096
 
 _Table: TypeAlias = tuple[tuple[re.Pattern[str], Role], ...]
 
@@ -106,13 +108,13 @@ _AUDIO = re.compile(r"\w*audio\w*|apm|whisper\w*|\w*speech\w*|talker|code2wav|to
 _BUFFER = re.compile(r"\w*rotary\w*|inv_freq|rope\w*|\w*freqs?\w*|embed_positions_\w+|lora\w*")
 
 
-@cache
+@lru_cache(maxsize=_REMEMBERED)
 def gguf_block_role(suffix: str) -> tuple[Role, bool]:
     """Return the role of what follows `blk.N.` in a GGUF name, and whether the name is known."""
     return _first(_GGUF_BLOCK, suffix.removesuffix(".weight").removesuffix(".bias"))
 
 
-@cache
+@lru_cache(maxsize=_REMEMBERED)
 def gguf_outside(name: str) -> tuple[Part, Role, bool]:
     """Return part and role of a GGUF name without a block, and whether the name is known."""
     stem = name.removesuffix(".weight").removesuffix(".bias")
@@ -122,7 +124,7 @@ def gguf_outside(name: str) -> tuple[Part, Role, bool]:
     return Part.OTHER, Role.OTHER, False
 
 
-@cache
+@lru_cache(maxsize=_REMEMBERED)
 def module_block_role(suffix: str) -> tuple[Role, bool]:
     """Return the role of what follows the number of a block in a module's name, and whether the name is known."""
     words = [word for word in suffix.split(".") if word not in _SILENT and not word.isdigit()]
@@ -138,7 +140,7 @@ def module_block_role(suffix: str) -> tuple[Role, bool]:
     return _first(_LEADING, words[0], whole=True)
 
 
-@cache
+@lru_cache(maxsize=_REMEMBERED)
 def module_outside(name: str) -> tuple[Part, Role, bool]:
     """Return part and role of a module's name without a block, and whether the name is known."""
     words = [word for word in name.split(".") if word not in _SILENT and not word.isdigit()]

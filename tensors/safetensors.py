@@ -11,7 +11,6 @@ is sound, once more to list its tensors.
 from __future__ import annotations
 
 import heapq
-import re
 from array import array
 from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
@@ -19,11 +18,12 @@ import msgspec
 
 from tensors.errors import FormatError
 from tensors.header import FileHeader, Prefix, StoredTensor
+from tensors.json_pieces import OBJECTS, TEXTS, MalformedError, Piece, pieces
 from tensors.text import quoted, shown_shape
 from tensors.types import SAFETENSORS_BITS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from tensors.sources import Source
 
@@ -34,14 +34,7 @@ HEADER_LIMIT_BYTES: Final = 100_000_000
 
 _LENGTH_BYTES = 8
 _SIZE_LIMIT = 2**64
-_PIECE_BYTES = 2**20
-
-_SPACE = rb"[ \t\n\r]*+"
-_STRING = rb'"(?:[^"\\]++|\\.)*+"'
-_OBJECT = rb"\{(?:[^\"{}]++|" + _STRING + rb")*+\}"
-_ENTRY = re.compile(_SPACE.join((b"", b"(" + _STRING + b")", b":", b"(" + _OBJECT + b")", b"([,}])")), re.DOTALL)
-_OPENING = re.compile(_SPACE + rb"\{(?:(" + _SPACE + rb"\}))?")
-_CLOSING = re.compile(_SPACE + rb"\Z")
+_SHORT_BYTES = 2**20
 
 _Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 
@@ -52,14 +45,14 @@ class _Entry(msgspec.Struct, gc=False):
     data_offsets: tuple[_Count, _Count]
 
 
-class _Piece(NamedTuple):
-    """Some entries of a header, and where the text they stand in begins and ends in the file."""
+class _Some(NamedTuple):
+    """Some entries of a header, and where their text begins in the file."""
 
     entries: dict[str, _Entry]
     start: int
-    stop: int
 
 
+_UNDECODABLE = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
 _decode_entries = msgspec.json.Decoder(dict[str, _Entry]).decode
 _decode_keys = msgspec.json.Decoder(dict[str, None]).decode
 _decode_texts = msgspec.json.Decoder(dict[str, str]).decode
@@ -95,7 +88,7 @@ def read_header(source: Source, *, allow_unknown_types: bool) -> FileHeader:
 
 
 class _Text:
-    """The JSON text of a header and its pieces."""
+    """The JSON text of a header, decoded some entries at a time."""
 
     def __init__(self, source: Source) -> None:
         prefix = Prefix(source, HEADER_LIMIT_BYTES + _LENGTH_BYTES)
@@ -109,86 +102,84 @@ class _Text:
         prefix.reach(self.stop)
         del prefix.data[self.stop :]
         self.data = prefix.data
+        self._kept: list[_Some] | None = None
 
-    def pieces(self) -> Iterator[_Piece]:
-        """Yield the entries that describe tensors, about a MiB of text at a time."""
-        opening = _OPENING.match(self.data, _LENGTH_BYTES)
-        if opening is None:
-            raise self.refuse(_LENGTH_BYTES, "is no JSON object")
-        position = opening.end()
-        ended = opening[1] is not None
-        start = position
-        while not ended:
-            entry = _ENTRY.match(self.data, position)
-            if entry is None:
-                raise self.refuse(position, "has no entry of the form NAME: {…} here")
-            ended = entry[3] == b"}"
-            is_text = entry[1] == b'"__metadata__"'
-            if is_text:
-                self._check_texts(entry[2], position)
-            if is_text or ended or entry.end() - start > _PIECE_BYTES:
-                stop = position if is_text else entry.end()
-                if stop > start:
-                    yield self._piece(start, stop)
-                start = entry.end()
-            position = entry.end()
-        if _CLOSING.match(self.data, position) is None:
-            raise self.refuse(position, "goes on behind its closing brace")
+    def entries(self) -> Iterable[_Some]:
+        """Return the entries that describe tensors, some at a time; a short header is decoded once."""
+        if self.stop > _SHORT_BYTES:
+            return self._decoded()
+        if self._kept is None:
+            self._kept = list(self._decoded())
+        return self._kept
 
     def refuse(self, position: int, problem: str) -> FormatError:
         """Return the error for a header that breaks the form of JSON, or of an entry."""
         expected = "expected an object of tensors with dtype, shape and data_offsets"
         return FormatError(self.location, position, f"the header {problem}; {expected}. The file is damaged.")
 
-    def refuse_tensor(self, piece: _Piece, name: str, problem: str) -> FormatError:
-        """Return the error for a tensor of a piece, with the place of its entry."""
-        position = piece.start
-        while (entry := _ENTRY.match(self.data, position)) is not None:
+    def refuse_tensor(self, some: _Some, name: str, problem: str) -> FormatError:
+        """Return the error for a tensor of some entries, with the place of its own."""
+        position = some.start
+        while (entry := OBJECTS.one.match(self.data, position)) is not None:
             if name in _decode_keys(b"{" + entry[1] + b":null}"):
                 break
             position = entry.end()
         return FormatError(self.location, position, f"tensor {quoted(name)} {problem}")
 
-    def _check_texts(self, value: bytes, position: int) -> None:
+    def _decoded(self) -> Iterator[_Some]:
         try:
-            _decode_texts(value)
-        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
-            problem = f'"__metadata__" is not an object of strings ({error}); expected one.'
-            raise FormatError(self.location, position, f"{problem} The file is damaged.") from None
+            for piece in pieces(self.data, _LENGTH_BYTES, self.stop, OBJECTS):
+                if piece.alone:
+                    self._check_texts(piece)
+                else:
+                    yield self._some(piece)
+        except MalformedError as error:
+            raise self.refuse(error.position, error.problem) from None
 
-    def _piece(self, start: int, stop: int) -> _Piece:
-        text = b"{" + bytes(memoryview(self.data)[start:stop]).rstrip(b" \t\r\n")[:-1] + b"}"
+    def _check_texts(self, value: Piece) -> None:
         try:
-            return _Piece(_decode_entries(text.decode()), start, stop)
-        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
-            raise self._culprit(start, stop, error) from None
+            for piece in pieces(self.data, value.start, value.stop, TEXTS):
+                _decode_texts(self._braced(piece))
+        except MalformedError as error:
+            problem = f'"__metadata__" {error.problem}; expected an object of strings. The file is damaged.'
+            raise FormatError(self.location, error.position, problem) from None
+        except _UNDECODABLE as error:
+            problem = f'"__metadata__" is not an object of strings ({error}); expected one. The file is damaged.'
+            raise FormatError(self.location, value.start, problem) from None
 
-    def _culprit(self, start: int, stop: int, error: Exception) -> FormatError:
+    def _some(self, piece: Piece) -> _Some:
+        try:
+            return _Some(_decode_entries(self._braced(piece)), piece.start)
+        except _UNDECODABLE as error:
+            raise self._culprit(piece, error) from None
+
+    def _braced(self, piece: Piece) -> str:
+        return (b"{" + memoryview(self.data)[piece.start : piece.stop] + b"}").decode()
+
+    def _culprit(self, piece: Piece, error: Exception) -> FormatError:
         """Find the entry of a piece that cannot be decoded."""
-        while start < stop:
-            entry = _ENTRY.match(self.data, start)
-            if entry is None:
-                break
+        position = piece.start
+        while position < piece.stop and (entry := OBJECTS.one.match(self.data, position)) is not None:
             try:
                 _decode_entries((b"{" + entry[1] + b":" + entry[2] + b"}").decode())
-            except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as own:
-                name = quoted(entry[1].decode("utf-8", "backslashreplace")[1:-1])
-                return self.refuse(start, f"has no sound entry for {name} ({own})")
-            start = entry.end()
-        return self.refuse(start, f"cannot be decoded ({error})")
+            except _UNDECODABLE as own:
+                name = quoted(entry[1].decode("utf-8", "replace")[1:-1])
+                return self.refuse(position, f"has no sound entry for {name} ({own})")
+            position = entry.end()
+        return self.refuse(position, f"cannot be decoded ({error})")
 
 
 def _check(text: _Text, *, allow_unknown_types: bool) -> int:
     """Return the bytes of data that the header describes, having seen every entry."""
     runs: list[tuple[array[int], array[int]]] = []
-    for piece in text.pieces():
+    for some in text.entries():
         spans: list[tuple[int, int]] = []
-        for name, entry in piece.entries.items():
+        for name, entry in some.entries.items():
             if entry.dtype not in SAFETENSORS_BITS and not allow_unknown_types:
-                raise text.refuse_tensor(piece, name, _unknown(entry.dtype))
+                raise text.refuse_tensor(some, name, _unknown(entry.dtype))
             problem = _misfit(entry)
             if problem:
-                raise text.refuse_tensor(piece, name, f"{problem} The file is damaged.")
+                raise text.refuse_tensor(some, name, f"{problem} The file is damaged.")
             spans.append(entry.data_offsets)
         spans.sort()
         runs.append((array("Q", [begin for begin, _ in spans]), array("Q", [end for _, end in spans])))
@@ -224,17 +215,17 @@ def _misfit(entry: _Entry) -> str:
 
 
 def _uncovered(text: _Text, begin: int, end: int, expected: int) -> FormatError:
-    for piece in text.pieces():
-        for name, entry in piece.entries.items():
+    for some in text.entries():
+        for name, entry in some.entries.items():
             if entry.data_offsets == (begin, end):
                 problem = f"begins at byte {begin:,} of the data; expected {expected:,}, where the last one ends."
-                return text.refuse_tensor(piece, name, f"{problem} The file is damaged.")
+                return text.refuse_tensor(some, name, f"{problem} The file is damaged.")
     return text.refuse(_LENGTH_BYTES, f"names no tensor at byte {expected:,} of the data")
 
 
 def _stored(text: _Text) -> Iterator[StoredTensor]:
-    for piece in text.pieces():
-        for name, entry in piece.entries.items():
+    for some in text.entries():
+        for name, entry in some.entries.items():
             begin, end = entry.data_offsets
             kind = entry.dtype if entry.dtype in SAFETENSORS_BITS else f"unknown type {entry.dtype}"
             yield StoredTensor(name, entry.shape, kind, end - begin, text.stop + begin)

@@ -10,8 +10,9 @@ import msgspec
 from tensors import architecture, safetensors
 from tensors.errors import FormatError, SourceError
 from tensors.gathered import Gathered, shapes_of
-from tensors.header import Prefix
+from tensors.header import whole
 from tensors.parts import CONFIG, INDEX_SUFFIX, listed, part_name, set_of
+from tensors.safetensors_index import Index, read_index
 from tensors.text import quoted
 
 if TYPE_CHECKING:
@@ -25,28 +26,16 @@ __all__ = ["gather"]
 
 _NOTHING = memoryview(b"")
 
-_INDEX_LIMIT_BYTES = 256 * 2**20
-_CONFIG_LIMIT_BYTES = 8 * 2**20
-
-
-class _IndexMetadata(msgspec.Struct):
-    total_size: int | float | None = None
-
-
-class _Index(msgspec.Struct):
-    weight_map: dict[str, str]
-    metadata: _IndexMetadata | None = None
-
-
-_decode_index = msgspec.json.Decoder(_Index).decode
+_CONFIG_LIMIT_BYTES = 2**20
+_UNDECODABLE = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
 _decode_config = msgspec.json.Decoder(dict[str, object]).decode
 
 
 def gather(folder: Folder, name: str, *, allow_unknown_types: bool) -> Gathered:
     """Read the headers of the file `name`, of all shards of its set, and the config.json of the folder."""
     index_name = _index_of(folder, name)
-    index = _read_index(folder, index_name) if index_name else None
-    shards = _shards(folder, index_name, index) if index_name and index else set_of(folder, name)
+    index = read_index(folder, index_name) if index_name else None
+    shards = _shards(folder, index) if index else set_of(folder, name)
     config = _read_config(folder) if folder.has(CONFIG) else {}
     headers: list[FileHeader] = []
     digest = hashlib.sha256()
@@ -55,7 +44,7 @@ def gather(folder: Folder, name: str, *, allow_unknown_types: bool) -> Gathered:
             header = safetensors.read_header(source, allow_unknown_types=allow_unknown_types)
         digest.update(header.raw)
         headers.append(header._replace(raw=_NOTHING))
-    notes = _against_index(folder, index_name, index, headers) if index_name and index else []
+    notes = _against_index(index, headers) if index else []
     if not config:
         notes.append(f"there is no {CONFIG} beside the tensors: what they do not show of the architecture is unknown")
     return Gathered(
@@ -77,71 +66,44 @@ def _index_of(folder: Folder, name: str) -> str | None:
     return candidate if folder.has(candidate) else None
 
 
-def _whole(folder: Folder, name: str, limit_bytes: int) -> bytes:
-    with folder.open(name) as source:
-        if source.size > limit_bytes:
-            problem = f"has {source.size:,} bytes; expected at most {limit_bytes:,}. Is this the right file?"
-            raise FormatError(source.location, 0, problem)
-        prefix = Prefix(source, limit_bytes)
-        prefix.reach(source.size)
-        return bytes(prefix.data)
-
-
-def _read_index(folder: Folder, name: str) -> _Index:
-    try:
-        index = _decode_index(_whole(folder, name, _INDEX_LIMIT_BYTES))
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
-        problem = f"is no index ({error}); expected an object with a weight_map of tensors to files. Fetch it again."
-        raise FormatError(folder.join(name), 0, problem) from None
-    if not index.weight_map:
-        problem = "has an empty weight_map; expected the file of every tensor. Fetch it again."
-        raise FormatError(folder.join(name), 0, problem)
-    return index
-
-
 def _read_config(folder: Folder) -> dict[str, ConfigValue]:
     try:
-        config: dict[str, ConfigValue] = _decode_config(_whole(folder, CONFIG, _CONFIG_LIMIT_BYTES))  # type: ignore[assignment]
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        with folder.open(CONFIG) as source:
+            text = whole(source, _CONFIG_LIMIT_BYTES)
+        config: dict[str, ConfigValue] = _decode_config(text)  # type: ignore[assignment]
+    except _UNDECODABLE as error:
         problem = f"is no config ({error}); expected a JSON object. Fetch it again."
         raise FormatError(folder.join(CONFIG), 0, problem) from None
     return config
 
 
-def _shards(folder: Folder, index_name: str, index: _Index) -> list[str]:
+def _shards(folder: Folder, index: Index) -> list[str]:
     """Return the files an index lists, sorted; none may lie outside of its folder."""
-    shards = sorted(set(index.weight_map.values()))
+    shards = sorted(index.shards())
     for shard in shards:
         if not folder.encloses(shard):
             problem = f"lists the file {quoted(shard)}; expected plain names of files in its own folder."
-            raise FormatError(folder.join(index_name), 0, f"{problem} Do not use this model.")
+            raise FormatError(index.location, 0, f"{problem} Do not use this model.")
     missing = [shard for shard in shards if not folder.has(shard)]
     if missing:
         verb = "is" if len(missing) == 1 else "are"
-        problem = f"{listed(missing)} {verb} missing; expected all {len(shards)} files that {index_name} lists."
+        problem = f"{listed(missing)} {verb} missing; expected every file that {index.name} lists."
         raise SourceError(folder.location, f"{problem} Fetch the rest.")
     return shards
 
 
-def _against_index(folder: Folder, index_name: str, index: _Index, headers: Sequence[FileHeader]) -> list[str]:
+def _against_index(index: Index, headers: Sequence[FileHeader]) -> list[str]:
     """Compare the files with their index: a tensor that it lists must be where it says."""
-    places = index.weight_map
-    unlisted: list[str] = []
-    for header in headers:
-        for tensor in header.tensors:
-            if places.get(tensor.name) == header.name:
-                del places[tensor.name]
-            else:
-                unlisted.append(tensor.name)
-    if places:
-        name, shard = next(iter(places.items()))
-        problem = f"lists {quoted(name)} in {quoted(shard)}; expected that file to hold it. Fetch both again."
-        raise FormatError(folder.join(index_name), 0, problem)
+    holders = {tensor.name: header.name for header in headers for tensor in header.tensors}
+    for places in index.places():
+        for name, shard in places.items():
+            if holders.pop(name, None) != shard:
+                problem = f"lists {quoted(name)} in {quoted(shard)}; expected that file to hold it."
+                raise FormatError(index.location, 0, f"{problem} Fetch both again.")
     notes = []
-    if unlisted:
-        notes.append(f"{index_name} does not list {listed([quoted(name) for name in unlisted])}")
-    stated = index.metadata.total_size if index.metadata else None
+    if holders:
+        notes.append(f"{index.name} does not list {listed([quoted(name) for name in holders])}")
     held = sum(header.tensor_bytes for header in headers)
-    if stated is not None and stated != held:
-        notes.append(f"{index_name} states {stated:,} bytes in all; the files hold {held:,}")
+    if index.total_size is not None and index.total_size != held:
+        notes.append(f"{index.name} states {index.total_size:,} bytes in all; the files hold {held:,}")
     return notes

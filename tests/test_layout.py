@@ -9,7 +9,7 @@ import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 
-# From the bottom up. A room is `tensors` whole, or a package or module of `solver`; it imports from layers below its own.
+# From the bottom up. A room is `tensors` whole, or a package or module of `solver`; it imports from lower layers.
 LAYERS = (
     ("tensors",),
     ("errors", "version", "wording"),

@@ -6,16 +6,15 @@ None stands for "not given" wherever the value then depends on the model, the en
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
-from solver.cli.values import choice, each, exact_fraction, names, one, pin, positive_seconds, whole_number
+from solver.cli.values import cache_types, choice, each, exact_fraction, names, one, pin, positive_seconds, whole_number
 from solver.problem import Rules
-from solver.workload import IndexerRule, Workload
+from solver.workload import EngineName, IndexerRule, Workload
 from tensors.units import parse_size_bytes
 
 __all__ = [
@@ -30,7 +29,6 @@ __all__ = [
     "ProblemOptions",
     "RuleOptions",
     "WorkloadOptions",
-    "cache_types",
 ]
 
 DEFAULT_CONTEXT_TOKENS = 16384
@@ -40,32 +38,6 @@ MODEL = Parameter(metavar="MODEL", help="A GGUF or safetensors file, any part of
 
 _MOST_WORKERS = 512
 _LARGEST_SEED = 2**31 - 1
-
-
-class EngineName(StrEnum):
-    """Whose rules of memory a plan follows."""
-
-    GENERIC = "generic"
-    LLAMACPP = "llamacpp"
-    VLLM = "vllm"
-    SGLANG = "sglang"
-
-    @property
-    def cache_type(self) -> str:
-        """Return the type of the cache where nobody names one."""
-        return "bf16" if self in (EngineName.VLLM, EngineName.SGLANG) else "q8_0"
-
-
-def cache_types(text: str) -> tuple[str, str]:
-    """Return the types of keys and of values: "TYPE" for both, or "K,V", in lower case.
-
-    Raises:
-        ValueError: there are not one or two names.
-    """
-    found = tuple(name.strip().lower() for name in text.split(","))
-    if "" in found or len(found) > 2:  # noqa: PLR2004 - keys and values
-        raise ValueError(f'"{text}" is no cache type; expected TYPE or K,V. Write it like q8_0 or f16,q8_0.')
-    return found[0], found[-1]
 
 
 @Parameter(name="*")

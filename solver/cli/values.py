@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from cyclopts import Token
 
-__all__ = ["choice", "each", "exact_fraction", "names", "one", "pin", "positive_seconds", "whole_number"]
+__all__ = ["cache_types", "choice", "each", "exact_fraction", "names", "one", "pin", "positive_seconds", "whole_number"]
 
 Value = TypeVar("Value")
 
@@ -110,6 +110,18 @@ def names(text: str) -> tuple[str, ...]:
     if repeated is not None:
         raise ValueError(f"{quoted(repeated)} is there twice; expected every name once. Remove one.")
     return found
+
+
+def cache_types(text: str) -> tuple[str, str]:
+    """Return the types of keys and of values: "TYPE" for both, or "K,V", in lower case.
+
+    Raises:
+        ValueError: there are not one or two names.
+    """
+    found = tuple(name.strip().lower() for name in text.split(","))
+    if "" in found or len(found) > 2:  # noqa: PLR2004 - keys and values
+        raise ValueError(f'"{text}" is no cache type; expected TYPE or K,V. Write it like q8_0 or f16,q8_0.')
+    return found[0], found[-1]
 
 
 def pin(text: str) -> tuple[int, str]:

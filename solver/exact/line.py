@@ -146,18 +146,37 @@ def windows_of(problem: Problem, groups: Sequence[Group], line: Line, limits: Li
     loads = _directed(problem.prefix_bytes, line)
     filled = None if limits.min_tokens is None else _directed(token_prefix(problem, limits.min_tokens), line)
     starts = np.arange(line.items + 1, dtype=np.int32)
+    least = starts + max(problem.rules.min_blocks, 1)
     low, high = np.empty((2, len(groups), line.items + 1), dtype=np.int32)
     for number, group in enumerate(groups):
-        node, shared = group.node, problem.shared_bytes
-        ends = _reach(loads, cap_bytes(limits, node.budget_bytes), shared)
+        node, cap = group.node, cap_bytes(limits, group.node.budget_bytes)
+        timed = _timed_ends(problem, line, node, limits)
+        ends = np.minimum(timed, _reach(loads, cap))
+        whole = int(timed[0]) == line.items and loads[-1] - problem.shared_bytes <= cap
         if filled is not None:
-            ends = np.minimum(ends, _reach(filled, node.budget_bytes, shared))
-        if node.stage_ns is not None:
-            ends = np.minimum(ends, starts + _measured(node.stage_ns, limits))
-        elif limits.max_slowest_ns is not None:
-            ends = np.minimum(ends, _reach(_directed(time_prefix(problem, node), line), limits.max_slowest_ns, 0))
-        low[number], high[number] = _within_rules(line, number, starts + max(problem.rules.min_blocks, 1), ends)
+            ends = np.minimum(ends, _reach(filled, node.budget_bytes))
+            whole = whole and filled[-1] - problem.shared_bytes <= node.budget_bytes
+        low[number], high[number] = _within_rules(line, number, least, ends)
+        if whole and _may_hold_all(line, number, least):
+            # Only a stage of every item saves what is shared: one that a rule cuts short must fit without the saving.
+            high[number, 0] = line.items
     return Windows(low=low, high=high)
+
+
+def _may_hold_all(line: Line, group: int, least: NDArray[np.int32]) -> bool:
+    """Return whether the rules let one stage of a group hold every item."""
+    low, high = _within_rules(line, group, least, np.full_like(least, line.items))
+    return int(low[0]) <= line.items == int(high[0])
+
+
+def _timed_ends(problem: Problem, line: Line, node: Node, limits: Limits) -> NDArray[np.int32]:
+    """Return the farthest ends that measured times and a limit on times allow; the last item where neither speaks."""
+    starts = np.arange(line.items + 1, dtype=np.int32)
+    if node.stage_ns is not None:
+        return np.minimum(starts + _measured(node.stage_ns, limits), np.int32(line.items)).astype(np.int32)
+    if limits.max_slowest_ns is not None:
+        return _reach(_directed(time_prefix(problem, node), line), limits.max_slowest_ns)
+    return np.full_like(starts, line.items)
 
 
 def _measured(times: tuple[int, ...], limits: Limits) -> int:
@@ -172,15 +191,11 @@ def _directed(prefix: tuple[int, ...], line: Line) -> NDArray[np.int64]:
     return forward[-1] - forward[::-1] if line.backwards else forward
 
 
-def _reach(prefix: NDArray[np.int64], cap: int, shared: int) -> NDArray[np.int32]:
-    """Return the farthest end of a run whose sum is within the cap; `shared` is saved by the run of all items."""
-    total = int(prefix[-1])
+def _reach(prefix: NDArray[np.int64], cap: int) -> NDArray[np.int32]:
+    """Return the farthest end of a run whose sum is within the cap, by start; -1 where none is."""
     if cap < 0:
         return np.full(len(prefix), -1, dtype=np.int32)
-    ends = (np.searchsorted(prefix, prefix + min(cap, total), side="right") - 1).astype(np.int32)
-    if total - shared <= cap:
-        ends[0] = len(prefix) - 1
-    return ends
+    return (np.searchsorted(prefix, prefix + min(cap, int(prefix[-1])), side="right") - 1).astype(np.int32)
 
 
 def _within_rules(

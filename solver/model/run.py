@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from ortools.sat.python import cp_model
 
+from solver.errors import AuditError
 from solver.model.stages import Sizes, Variables, alone, build, hint, load, sizes_of
 from solver.model.times import Times, latency, slowest, times_of
 from solver.problem import Placement, Stage
@@ -46,13 +47,19 @@ class Answer:
 
 
 _NONE_EXISTS = Answer(placement=None, lower=None, settled=True, interrupted=False)
+_NOT_TRIED = Answer(placement=None, lower=None, settled=False, interrupted=False)
+
+# A row of a table costs about 50 bytes while a model is built; beyond this it would take hundreds of megabytes.
+_MOST_ROWS = 5_000_000
+# CP-SAT refuses a sum that could leave this range, whatever its terms are in the end.
+_LARGEST_SUM = 2**62
 
 
 def find(problem: Problem, limits: Limits, clock: Clock, start: Placement | None) -> Answer:
     """Return a placement within the limits, or that there is none."""
     sizes = sizes_of(problem, limits)
-    if sizes.stages == 0:
-        return _NONE_EXISTS
+    if (known := _without_search(sizes)) is not None:
+        return known
     model, v, _ = _limited(problem, sizes, limits)
     return _solve(model, v, problem, sizes, clock, start, None)
 
@@ -64,24 +71,28 @@ def minimise(
     clock: Clock,
     start: Placement | None,
     report: Callable[[int, int], None],
+    *,
+    at_least: int,
 ) -> Answer:
-    """Return a placement with the least cost of an objective within the limits, and a proven lower bound of it."""
+    """Return a placement with the least cost of an objective within the limits, and a proven lower bound of it.
+
+    `at_least` is a cost that is known to be needed, 0 where nothing is known.
+    """
     sizes = sizes_of(problem, limits)
-    if sizes.stages == 0:
-        return _NONE_EXISTS
+    if (known := _without_search(sizes)) is not None:
+        return known
     model, v, times = _limited(problem, sizes, limits, timed=name in ("latency", "throughput"))
     unit = 1
     if name == "nodes":
-        model.minimize(sum(v.used))
+        cost: cp_model.LinearExprT = cp_model.LinearExpr.sum(list(v.used))
     elif name == "load":
-        unit = sizes.unit_bytes
-        model.minimize(fullest(model, v, sizes))
+        unit, cost = sizes.unit_bytes, fullest(model, v, sizes)
     elif times is None:
         raise ValueError(name)
-    elif name == "latency":
-        model.minimize(latency(times))
     else:
-        model.minimize(slowest(model, v, times, problem, sizes))
+        cost = latency(times) if name == "latency" else slowest(model, v, times, problem, sizes)
+    model.add(cost >= -(-at_least // unit))
+    model.minimize(cost)
 
     def in_full(value: int, bound: int) -> None:
         report(value * unit, bound * unit)
@@ -127,12 +138,21 @@ def canonical_placement(problem: Problem, limits: Limits, clock: Clock, start: P
     for choice in choices:
         model.minimize(choice)
         answer = _solve(model, v, problem, sizes, clock, best.placement, None)
-        if answer.placement is None or not answer.settled or answer.lower is None:
+        if answer.placement is None or not answer.settled or answer.lower is None or answer.interrupted:
             return Answer(best.placement, None, settled=False, interrupted=answer.interrupted)
         model.clear_objective()  # type: ignore[no-untyped-call]  # OR-Tools leaves it untyped
         model.add(choice == answer.lower)
         best = answer
     return best
+
+
+def _without_search(sizes: Sizes) -> Answer | None:
+    """Return the answer where no model is built: there is no stage, or the model would be too large for CP-SAT."""
+    if sizes.stages == 0:
+        return _NONE_EXISTS
+    rows = sizes.stages * (sizes.items + len(sizes.classes))
+    largest_sum = (len(sizes.classes) + 2) * sizes.prefix[-1]
+    return _NOT_TRIED if rows > _MOST_ROWS or largest_sum >= _LARGEST_SUM else None
 
 
 def _class_number(v: Variables, k: int) -> cp_model.LinearExpr:
@@ -153,15 +173,15 @@ def _solve(
     solver = _configured(clock)
     callback = None if report is None else _Reporter(report)
     status, interrupted = _interruptible(solver, model, callback)
-    clock.deterministic_time += solver.response_proto.deterministic_time
-    minimising = model.has_objective()
-    lower = ceil(solver.best_objective_bound - 1e-6) if minimising and status in _FOUND else None
-    placement = extract(solver, v, problem, sizes) if status in _FOUND else None
-    if status == cp_model.OPTIMAL and minimising and lower is not None:
-        lower = round(solver.objective_value)
+    if status == cp_model.MODEL_INVALID:
+        raise AuditError(f"CP-SAT refuses the model of the problem: {model.validate().strip()}")
+    response = solver.response_proto
+    clock.deterministic_time += response.deterministic_time
+    found = status in _FOUND
     return Answer(
-        placement=placement,
-        lower=lower,
+        placement=extract(solver, v, problem, sizes) if found else None,
+        # The bound as an integer: `best_objective_bound` is a float, and wrong by bytes beyond 2^53.
+        lower=int(response.inner_objective_lower_bound) if found and model.has_objective() else None,
         settled=status in (cp_model.OPTIMAL, cp_model.INFEASIBLE),
         interrupted=interrupted,
     )
@@ -173,8 +193,9 @@ def _configured(clock: Clock) -> cp_model.CpSolver:
     solver.parameters.num_workers = effort.workers
     solver.parameters.random_seed = effort.seed
     solver.parameters.max_time_in_seconds = max(clock.seconds_left, 0.01)
-    # OR-Tools 9.15 proves wrong bounds on models like this one when presolve looks for included constraints
-    # (docs/decisions.md); without it every answer agrees with the exact searches.
+    # Two steps of OR-Tools 9.15's presolve prove wrong bounds on models like this one (docs/decisions.md): the search
+    # for included constraints, and symmetry detection. The classes leave no symmetry to find.
+    solver.parameters.symmetry_level = 0
     solver.parameters.presolve_inclusion_work_limit = 0
     solver.parameters.catch_sigint_signal = False
     if clock.deterministic_left is not None:
@@ -182,42 +203,54 @@ def _configured(clock: Clock) -> cp_model.CpSolver:
     return solver
 
 
-def _interruptible(
-    solver: cp_model.CpSolver, model: cp_model.CpModel, callback: cp_model.CpSolverSolutionCallback | None
-) -> tuple[int, bool]:
+def _interruptible(solver: cp_model.CpSolver, model: cp_model.CpModel, callback: _Reporter | None) -> tuple[int, bool]:
     """Solve in a thread, so that Ctrl-C stops the search and not the program."""
     statuses: list[int] = []
     failures: list[Exception] = []
+    # Not the thread's own `join`: one that is interrupted takes a running thread for a finished one (bpo-45274).
+    finished = threading.Event()
 
     def target() -> None:
         try:
             statuses.append(int(solver.solve(model, callback)))
         except Exception as error:  # noqa: BLE001 - handed to the caller's thread, whatever it is
             failures.append(error)
+        finally:
+            finished.set()
 
-    thread = threading.Thread(target=target, daemon=True)
-    thread.start()
+    threading.Thread(target=target, daemon=True).start()
     interrupted = False
-    while thread.is_alive():
+    while not finished.is_set():
         try:
-            thread.join(timeout=0.2)
+            finished.wait(timeout=0.2)
         except KeyboardInterrupt:
             interrupted = True
+        if interrupted:
+            # Again each time: a search that has not begun yet cannot be stopped.
             solver.stop_search()
     if failures:
         raise failures[0]
+    if callback is not None and callback.failure is not None:
+        if not isinstance(callback.failure, KeyboardInterrupt):
+            raise callback.failure
+        interrupted = True
     return statuses[0], interrupted
 
 
 class _Reporter(cp_model.CpSolverSolutionCallback):
-    """Hands on the value and bound of every better answer."""
+    """Hands on the value and bound of every better answer; what the listener raises stops the search."""
 
     def __init__(self, report: Callable[[int, int], None]) -> None:
         super().__init__()
         self._report = report
+        self.failure: BaseException | None = None
 
     def on_solution_callback(self) -> None:
-        self._report(round(self.objective_value), ceil(self.best_objective_bound - 1e-6))
+        try:
+            self._report(round(self.objective_value), ceil(self.best_objective_bound - 1e-6))
+        except BaseException as error:  # noqa: BLE001 - raised in the caller's thread; nothing may cross the solver's
+            self.failure = error
+            self.stop_search()
 
 
 def extract(solver: cp_model.CpSolver, v: Variables, problem: Problem, sizes: Sizes) -> Placement:

@@ -245,11 +245,11 @@ def room(model: cp_model.CpModel, v: Variables, problem: Problem, sizes: Sizes) 
         model.add(held <= capacity(v, sizes.budgets, k))
 
 
-def alone(v: Variables, k: int) -> cp_model.LinearExprT:
-    """Return the literal that says stage k holds everything: no second stage is used."""
+def alone(v: Variables, k: int) -> cp_model.LinearExpr | int:
+    """Return 1 if stage k holds everything, else 0: no second stage is used."""
     if k > 0:
         return 0
-    return v.used[1].negated() if len(v.used) > 1 else 1
+    return 1 - v.used[1] if len(v.used) > 1 else 1
 
 
 def load(v: Variables, k: int) -> cp_model.LinearExpr:

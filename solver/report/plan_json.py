@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PLAN_SCHEMA",
+    "PROOFS",
     "PlanInputs",
     "check_document",
     "instance_sha256",
@@ -41,7 +42,8 @@ __all__ = [
 
 PLAN_SCHEMA = "layerfit/plan/1"
 
-_PROOFS = ("closed form", "exact search", "cp-sat", "none")
+PROOFS = ("closed form", "exact search", "cp-sat", "none")
+"""Kinds of proof, the cheapest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,7 @@ def plan_document(plan: Plan, inputs: PlanInputs, *, timings: bool) -> dict[str,
         "workload": _workload(plan),
         "outcome": plan.outcome.value,
         "objective": [_level(level) for level in plan.solution.levels],
-        "proof": max((level.proof for level in plan.solution.levels), key=_PROOFS.index, default=None),
+        "proof": max((level.proof for level in plan.solution.levels), key=PROOFS.index, default=None),
         "stages": [stage_document(stage) for stage in plan.stages],
         "pools": [pool_document(pool) for pool in plan.pools],
         "check": check_document(plan.check),
@@ -214,7 +216,7 @@ def transfer_document(transfer: Transfer) -> dict[str, Any]:
 def _solver(plan: Plan, effort: Effort, *, timings: bool) -> dict[str, Any]:
     names = {bound.name for level in plan.solution.levels for bound in level.bounds}
     document: dict[str, Any] = {
-        "backend": max(names, key=_PROOFS.index, default="closed form"),
+        "backend": max(names, key=PROOFS.index, default="closed form"),
         "version": version("ortools"),
         "seed": effort.seed,
         "workers": effort.workers,

@@ -10,7 +10,7 @@ from unicodedata import combining, east_asian_width
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-__all__ = ["Cell", "Paint", "Style", "Styled", "bar", "columns", "escape"]
+__all__ = ["Cell", "Paint", "Style", "Styled", "bar", "columns", "escape", "fold", "text_width"]
 
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 
@@ -81,6 +81,25 @@ def columns(rows: Sequence[Sequence[Cell]], right: Collection[int], paint: Paint
         for position, cell in enumerate(row):
             widths[position] = max(widths[position], _width(_plain(cell)))
     return [_line(row, widths, right, paint) for row in rows]
+
+
+def fold(text: str, width: int, indent: int) -> list[str]:
+    """Return text as lines of at most `width` columns, broken at spaces; lines after the first are indented.
+
+    A word longer than a line stands alone on one.
+    """
+    lines: list[str] = []
+    for word in text.split(" "):
+        if lines and text_width(lines[-1]) + 1 + text_width(word) <= width:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(f"{' ' * indent if lines else ''}{word}")
+    return lines
+
+
+def text_width(text: str) -> int:
+    """Return how many columns escaped text takes: wide characters two, combining ones none."""
+    return _width(text)
 
 
 def _line(row: Sequence[Cell], widths: Sequence[int], right: Collection[int], paint: Paint) -> str:

@@ -34,7 +34,6 @@ def from_gguf(metadata: Metadata, tensors: Shapes) -> Architecture:
     `tensors` may be empty; it gives the number of blocks where the header does not, and says whether the head is tied.
     """
     header = Header.of(metadata, tensors)
-    full_blocks = full_indexer_blocks(header)
     return Architecture(
         family=header.family,
         trunk_blocks=header.trunk_blocks,
@@ -45,7 +44,7 @@ def from_gguf(metadata: Metadata, tensors: Shapes) -> Architecture:
         heads=max(header.per_block("attention.head_count") or (0,)) or None,
         experts=_experts(header),
         index_topk=header.positive("attention.indexer.top_k"),
-        full_indexer_blocks=tuple(block for block in full_blocks if block < header.trunk_blocks),
+        full_indexer_blocks=full_indexer_blocks(header),
         tied=header.tied(),
         cache=_cache(header),
     )

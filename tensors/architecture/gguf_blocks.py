@@ -124,20 +124,16 @@ def _mamba(header: Header) -> tuple[int, int]:
 
 
 def full_indexer_blocks(header: Header) -> tuple[int, ...]:
-    """Return the blocks that compute indices of their own."""
-    if families.indexer_rule(header.family) is None:
+    """Return the trunk blocks that compute indices of their own."""
+    rule = families.indexer_rule(header.family)
+    if rule is None:
         return ()
+    trunk = range(header.trunk_blocks)
     types = header.metadata.get(header.key("attention.indexer.types"))
     marked = flags(types)
     if marked is not None and len(marked) >= header.trunk_blocks:
-        own = marked + (True,) * (header.blocks - len(marked))
-        return tuple(block for block in range(header.blocks) if own[block])
-    context = header.whole("context_length") or 0
-    shares = families.indexer_rule(header.family) is families.IndexerRule.BY_TYPES and not whole(types)
-    if shares and context >= families.GLM_5_2_CONTEXT_TOKENS:
-        return tuple(
-            block
-            for block in range(header.blocks)
-            if block < 2 or block % 4 == 2 or block >= header.trunk_blocks  # noqa: PLR2004 (see the table's note)
-        )
-    return tuple(range(header.blocks))
+        return tuple(block for block in trunk if marked[block])
+    shares = rule is families.IndexerRule.BY_TYPES and not whole(types)
+    if shares and (header.whole("context_length") or 0) >= families.GLM_5_2_CONTEXT_TOKENS:
+        return tuple(block for block in trunk if block < 2 or block % 4 == 2)  # noqa: PLR2004 (see the table's note)
+    return tuple(trunk)

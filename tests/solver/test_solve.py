@@ -1,83 +1,316 @@
-"""The searches and the CP-SAT model against trying every placement."""
+"""The lexicographic loop: levels, limits, interrupts, and the audit that no wrong answer passes."""
 
 from __future__ import annotations
 
-from random import Random
+from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import pytest
-from support.problems import best_by_trying, random_problem, with_times
+from support.planted import Planted, says
+from support.problems import problem_of
 
 from solver.effort import Effort
-from solver.objectives import objectives_named
-from solver.provers import ClosedForm, ConstraintSolver, ExactSearch
+from solver.errors import AuditError, InputError
+from solver.model import run
+from solver.objectives import NO_LIMITS, OBJECTIVES, objectives_named
+from solver.problem import Placement, Stage
+from solver.provers import ClosedForm, ConstraintSolver, ExactSearch, provers_for
+from solver.rules import violations
 from solver.solve import Outcome, solve
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from solver.objectives import Value
+    from solver.problem import Problem
+    from solver.provers import Prover
+    from solver.solve import Solution
+
 EFFORT = Effort(time_limit_seconds=60, deterministic_limit=None, workers=1, seed=0)
-MEMORY = (
-    "nodes",
-    "balance",
-    "load",
-    "headroom",
-    "nodes,balance",
-    "balance,nodes",
-    "load,balance",
-    "nodes,load",
-    "load,nodes,balance",
-    "nodes,headroom",
+NODES, BALANCE, LOAD = OBJECTIVES["nodes"], OBJECTIVES["balance"], OBJECTIVES["load"]
+
+# One node of 12 holds everything; two of 10 hold it evenly.
+PROBLEM = problem_of((3, 3, 3, 3), (12, 10, 10))
+ALL_ON_ONE = Placement((Stage(0, 4, "n0"),))
+EVEN = Placement((Stage(0, 2, "n0"), Stage(2, 4, "n1")))
+SPREAD = Placement((Stage(0, 1, "n1"), Stage(1, 3, "n0"), Stage(3, 4, "n2")))
+
+
+def planted(*provers: Prover, wanted: str = "nodes", problem: Problem = PROBLEM, effort: Effort = EFFORT) -> Solution:
+    return solve(problem, objectives_named(wanted), effort, provers=provers)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        ("nodes,balance", {"nodes": 1, "balance": Fraction(1)}),
+        ("balance,nodes", {"balance": Fraction(1, 2), "nodes": 3}),
+        ("load,nodes", {"load": 6, "nodes": 2}),
+        ("nodes,load,balance", {"nodes": 1, "load": 12, "balance": Fraction(1)}),
+        ("load,balance,nodes", {"load": 6, "balance": Fraction(1, 2), "nodes": 3}),
+    ],
 )
-TIMES = (
-    *MEMORY,
-    "latency",
-    "throughput",
-    "context",
-    "tokens",
-    "nodes,latency",
-    "latency,nodes",
-    "latency,balance",
-    "balance,latency",
-    "throughput,nodes",
-    "nodes,throughput",
-    "throughput,latency",
-    "nodes,throughput,balance",
-    "tokens,nodes",
-    "nodes,tokens",
-    "context,latency",
-)
+def test_the_order_of_objectives_matters(wanted: str, expected: dict[str, Value]) -> None:
+    solution = solve(PROBLEM, objectives_named(wanted), EFFORT)
 
-
-def agree(seed: int, *, ruled: bool, timed: bool, exact: bool) -> None:
-    random = Random(seed)
-    problem = random_problem(random, 6, 4, ruled=ruled)
-    if timed:
-        problem = with_times(problem, random)
-    objectives = objectives_named(random.choice(TIMES if timed else MEMORY))
-    if any(objective.name in ("context", "tokens") for objective in objectives) and not any(
-        block.cache_bytes_per_token for block in problem.blocks
-    ):
-        return
-    best = best_by_trying(problem, objectives)
-    provers = (ClosedForm(), ExactSearch(problem)) if exact else (ClosedForm(), ConstraintSolver())
-    solution = solve(problem, objectives, EFFORT, provers=provers)
-
-    if best is None:
-        assert Outcome.INFEASIBLE is solution.outcome
-        return
     assert Outcome.OPTIMAL is solution.outcome
-    assert best.values == tuple(level.value for level in solution.levels)
-    assert best.values == tuple(level.bound for level in solution.levels)
-    assert best.placement == solution.placement
+    assert list(expected.items()) == [(level.objective.name, level.value) for level in solution.levels]
+    assert list(expected.values()) == [level.bound for level in solution.levels]
 
 
-CASES = [(ruled, timed, hundred) for ruled in (False, True) for timed in (False, True) for hundred in range(10)]
+def test_a_level_is_asked_within_the_values_of_those_before() -> None:
+    """What is known goes from prover to prover, and from level to level."""
+    first = Planted([says(1, ALL_ON_ONE), says(Fraction(1, 3)), says(12)])
+    second = Planted([says(Fraction(1))], name="second")
+    solution = planted(first, second, wanted="nodes,balance,load")
+    within = NODES.at_most(NO_LIMITS, 1)
+
+    assert Outcome.OPTIMAL is solution.outcome
+    assert [(NO_LIMITS, None, None), (within, None, ALL_ON_ONE), (BALANCE.at_most(within, 1), None, ALL_ON_ONE)] == [
+        (question.limits, question.lower, question.best) for question in first.asked
+    ]
+    assert [(within, Fraction(1, 3), ALL_ON_ONE)] == [
+        (question.limits, question.lower, question.best) for question in second.asked
+    ]
 
 
-@pytest.mark.parametrize(("ruled", "timed", "hundred"), CASES)
-def test_exact_searches_return_the_canonical_best_of_all_placements(ruled: bool, timed: bool, hundred: int) -> None:
-    for seed in range(100):
-        agree(1000 * hundred + seed, ruled=ruled, timed=timed, exact=True)
+def test_the_proof_is_the_cheapest_that_suffices_and_bounds_behind_it_are_left_out() -> None:
+    """Whether a dearer prover was asked at all depends on which placement happened to come first."""
+    cheap = Planted([says(2)], name="closed form")
+    dear = Planted([says(2, EVEN)], name="cp-sat")
+    level = planted(cheap, dear, wanted="nodes").levels[0]
+
+    assert ("closed form", 2) == (level.proof, level.bound)
+    assert [("closed form", 2)] == [(bound.name, bound.value) for bound in level.bounds]
 
 
-@pytest.mark.parametrize(("ruled", "timed", "hundred"), CASES)
-def test_cp_sat_returns_the_canonical_best_of_all_placements(ruled: bool, timed: bool, hundred: int) -> None:
-    for seed in range(100):
-        agree(1000 * hundred + seed, ruled=ruled, timed=timed, exact=False)
+def test_a_level_that_stays_open_keeps_its_bound_and_leaves_the_next_without_one() -> None:
+    """They still have values, which nothing proves."""
+    prover = Planted([says(1, ALL_ON_ONE), says(Fraction(1, 2), ALL_ON_ONE)])
+    solution = planted(prover, wanted="nodes,balance,load")
+
+    assert Outcome.FEASIBLE is solution.outcome
+    assert [(1, 1, "planted"), (Fraction(1), Fraction(1, 2), "none"), (12, None, "none")] == [
+        (level.value, level.bound, level.proof) for level in solution.levels
+    ]
+    assert () == solution.levels[2].bounds
+
+
+def test_the_best_of_several_placements_is_kept() -> None:
+    worse = Planted([says(None, SPREAD)])
+    better = Planted([says(None, EVEN)])
+    again = Planted([says(1, SPREAD)])
+
+    assert EVEN == planted(worse, better, again).placement
+
+
+@pytest.mark.parametrize(
+    ("provers", "wanted", "message"),
+    [
+        (
+            lambda: [Planted([says(2, Placement((Stage(0, 3, "n0"), Stage(3, 4, "n0"))))])],
+            "nodes",
+            'planted breaks the rule on once: "n0" takes two stages',
+        ),
+        (
+            lambda: [Planted([says(1, Placement((Stage(0, 4, "n1"),)))])],
+            "nodes",
+            'planted breaks the rule on memory: "n1" would hold 12 bytes with a budget of 10',
+        ),
+        (
+            lambda: [Planted([says(1, Placement((Stage(0, 4, "n9"),)))])],
+            "nodes",
+            'planted breaks the rule on known: "n9" is no node of the problem',
+        ),
+        (lambda: [Planted([says(3, EVEN)])], "nodes", "nodes is 2, below its own bound 3"),
+        (
+            lambda: [Planted([says(1)], name="closed form"), Planted([says(3, EVEN)], name="cp-sat")],
+            "nodes",
+            "nodes is 2, below its own bound 3",
+        ),
+        (
+            lambda: [Planted([says(None, EVEN)]), Planted([says(impossible=True)], name="other")],
+            "nodes",
+            "other calls impossible what a placement already shows possible",
+        ),
+        (
+            lambda: [Planted([says(1, ALL_ON_ONE), says(Fraction(3, 5), EVEN)])],
+            "nodes,balance",
+            "planted gives up, for balance, what was settled before it",
+        ),
+        (
+            lambda: [Planted([says(6, EVEN), says(Fraction(1), ALL_ON_ONE)])],
+            "load,balance",
+            "planted gives up, for balance, what was settled before it",
+        ),
+        (
+            lambda: [Planted([says(1, ALL_ON_ONE)], canonical_answer=EVEN)],
+            "nodes",
+            "nodes is 2, called proved with a bound of 1",
+        ),
+        (
+            lambda: [Planted([says(1, ALL_ON_ONE)], canonical_answer=Placement((Stage(0, 3, "n0"),)))],
+            "nodes",
+            "the answer breaks the rule on cover: the stages end at 3 of 4",
+        ),
+    ],
+)
+def test_a_wrong_answer_of_a_prover_is_refused(provers: Callable[[], list[Planted]], wanted: str, message: str) -> None:
+    """A placement that breaks a rule or an earlier level, a bound above what is reached, or a contradiction."""
+    with pytest.raises(AuditError) as caught:
+        planted(*provers(), wanted=wanted)
+
+    assert message == str(caught.value)
+
+
+def test_impossible_is_infeasible() -> None:
+    solution = planted(Planted([says(impossible=True)]))
+
+    assert (Outcome.INFEASIBLE, None, (), False) == (
+        solution.outcome,
+        solution.placement,
+        solution.levels,
+        solution.interrupted,
+    )
+
+
+def test_nothing_found_is_unknown() -> None:
+    assert Outcome.UNKNOWN is planted(Planted([says(1)])).outcome
+
+
+def test_no_objective_is_no_question() -> None:
+    with pytest.raises(InputError) as caught:
+        solve(PROBLEM, (), EFFORT)
+
+    assert "objectives: none is there; expected one or more. Name one, such as nodes." == str(caught.value)
+
+
+def test_an_interrupt_inside_a_prover_keeps_the_best_so_far() -> None:
+    """The level stays open with the bounds known by then; no further prover is asked."""
+    prover = Planted([says(1, EVEN)])
+    interrupted = Planted([KeyboardInterrupt()])
+    untouched = Planted([])
+    solution = planted(prover, interrupted, untouched, wanted="nodes,balance")
+
+    assert (Outcome.FEASIBLE, EVEN, True) == (solution.outcome, solution.placement, solution.interrupted)
+    assert [(2, 1, "none"), (Fraction(3, 5), None, "none")] == [
+        (level.value, level.bound, level.proof) for level in solution.levels
+    ]
+
+
+def test_an_interrupt_before_any_placement_leaves_the_outcome_unknown() -> None:
+    solution = planted(Planted([KeyboardInterrupt()]))
+
+    assert (Outcome.UNKNOWN, None, True) == (solution.outcome, solution.placement, solution.interrupted)
+
+
+def test_an_interrupt_while_provers_are_prepared_leaves_the_outcome_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(_problem: Problem) -> tuple[Prover, ...]:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("solver.solve.provers_for", interrupted)
+    solution = solve(PROBLEM, (NODES,), EFFORT)
+
+    assert (Outcome.UNKNOWN, True) == (solution.outcome, solution.interrupted)
+
+
+def test_an_interrupt_during_the_choice_among_equals_keeps_what_is_proved() -> None:
+    solution = planted(Planted([says(1, ALL_ON_ONE)], canonical_answer=KeyboardInterrupt()))
+
+    assert (Outcome.OPTIMAL, ALL_ON_ONE, True) == (solution.outcome, solution.placement, solution.interrupted)
+
+
+def test_an_interrupted_interval_ends_the_search() -> None:
+    solution = planted(Planted([says(1, EVEN, interrupted=True)]), Planted([]))
+
+    assert (Outcome.FEASIBLE, EVEN, True) == (solution.outcome, solution.placement, solution.interrupted)
+
+
+HARD = problem_of(tuple(range(3, 23)), (100, 90, 80, 70))
+
+
+@pytest.mark.parametrize("prover", [ExactSearch, lambda _problem: ConstraintSolver()])
+@pytest.mark.parametrize("wanted", ["balance", "load"])
+def test_an_interrupt_in_the_middle_of_a_search_keeps_its_placement(
+    prover: Callable[[Problem], Prover], wanted: str
+) -> None:
+    """Also where that search found the only placement so far, and had not handed it on."""
+
+    def interrupt(_name: str, best: Value | None, _bound: Value | None) -> None:
+        if best is not None:
+            raise KeyboardInterrupt
+
+    solution = solve(HARD, objectives_named(wanted), EFFORT, interrupt, (ClosedForm(), prover(HARD)))
+
+    assert (Outcome.FEASIBLE, True) == (solution.outcome, solution.interrupted)
+    assert solution.placement is not None
+    assert () == violations(HARD, solution.placement)
+    assert solution.levels[0].bound is not None
+
+
+def test_a_search_that_finds_and_is_interrupted_at_once_stops(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An attempt may end with both: the interrupt is not lost because a placement came with it."""
+    asked = []
+
+    def find(problem: Problem, *_: object) -> run.Answer:
+        asked.append(problem)
+        return run.Answer(EVEN, None, settled=True, interrupted=True)
+
+    monkeypatch.setattr(run, "find", find)
+    solution = planted(ClosedForm(), ConstraintSolver(), wanted="balance")
+
+    assert (Outcome.FEASIBLE, True, 1) == (solution.outcome, solution.interrupted, len(asked))
+
+
+def test_progress_tells_the_level_the_best_and_the_bound() -> None:
+    told: list[tuple[str, Value | None, Value | None]] = []
+    solution = solve(
+        HARD, objectives_named("nodes,load"), EFFORT, lambda *said: told.append(said), (ClosedForm(), ExactSearch(HARD))
+    )
+
+    assert {"load"} == {name for name, _, _ in told}
+    assert all(
+        bound is not None and best is not None and bound <= solution.levels[1].value <= best for _, best, bound in told
+    )
+    assert told[0][1] >= told[-1][1]  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize("seconds", [1e-9, 1e-5, 1e-3])
+def test_almost_no_time_gives_an_honest_outcome(seconds: float, exact: bool) -> None:
+    """Unknown, or feasible with a bound, or already proved: never a wrong value, never an error."""
+    proper = solve(HARD, (NODES, BALANCE), EFFORT)
+    effort = Effort(seconds, None, 1, 0)
+    solution = solve(HARD, (NODES, BALANCE), effort, provers=provers_for(HARD, exact=exact))
+
+    assert Outcome.INFEASIBLE is not solution.outcome
+    assert (Outcome.UNKNOWN is solution.outcome) == (solution.placement is None)
+    for level, best in zip(solution.levels, proper.levels, strict=False):
+        assert level.bound is None or level.bound <= best.value
+    if solution.levels:
+        assert solution.levels[0].value >= proper.levels[0].value
+
+
+def test_time_that_is_up_before_a_search_leaves_the_outcome_unknown() -> None:
+    assert Outcome.UNKNOWN is solve(HARD, (NODES,), Effort(1e-9, None, 1, 0)).outcome
+
+
+@pytest.mark.parametrize("units", [1e-6, 1e-3, 3e-3, 1e-2])
+def test_a_deterministic_limit_repeats(units: float) -> None:
+    """One worker and so much work give the same answer, proved or not."""
+    effort = Effort(60, units, 1, 0)
+    first, second = (solve(HARD, (LOAD,), effort, provers=(ClosedForm(), ConstraintSolver())) for _ in range(2))
+
+    assert (first.outcome, first.placement, first.levels) == (second.outcome, second.placement, second.levels)
+    assert first.deterministic_time == second.deterministic_time
+
+
+def test_limits_are_for_all_levels_together() -> None:
+    """A clock that the first level has used up leaves the second what costs nothing: its first prover."""
+    cheap, dear = Planted([says(1, ALL_ON_ONE), says(Fraction(1, 2))]), Planted([])
+    solution = planted(cheap, dear, wanted="nodes,balance", effort=Effort(1e-9, None, 1, 0))
+
+    assert Outcome.FEASIBLE is solution.outcome
+    assert [(1, 1, "planted"), (Fraction(1), Fraction(1, 2), "none")] == [
+        (level.value, level.bound, level.proof) for level in solution.levels
+    ]

@@ -1,4 +1,4 @@
-"""Small random problems, and the best placement of each by trying every one: the oracle that searches must agree with."""
+"""Random problems, and the best placement of each by trying every one: the oracle that searches must agree with."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from solver.objectives import Objective
 
 NO_RULES = Rules(pins=(), first=None, last=None, order=(), exclude=(), max_nodes=None, min_blocks=1)
+NO_ENDS = Ends(input_bytes=0, output_bytes=0, tied_bytes=0, host_bytes=0)
 NO_LINKS = Links(default=Link(latency_ns=0, bytes_per_second=None, forbidden=False), pairs=())
 
 
@@ -24,11 +25,11 @@ def problem_of(
     weights: tuple[int, ...],
     budgets: tuple[int, ...],
     *,
-    ends: Ends = Ends(input_bytes=0, output_bytes=0, tied_bytes=0, host_bytes=0),
+    ends: Ends = NO_ENDS,
     rules: Rules = NO_RULES,
     links: Links = NO_LINKS,
 ) -> Problem:
-    """Build a problem of plain blocks and nodes called n0, n1, …"""
+    """Build a problem of plain blocks, and nodes called n0, n1 and so on."""
     return Problem(
         blocks=tuple(Block(weight, 0, weight, None, 0) for weight in weights),
         ends=ends,
@@ -60,6 +61,8 @@ def random_problem(random: Random, most_blocks: int, most_nodes: int, *, ruled: 
     if random.random() < 0.1:
         budgets[random.randrange(len(budgets))] = 0
     problem = problem_of(weights, tuple(budgets), ends=ends)
+    if random.random() < 0.3:
+        problem = told_apart(problem, random)
     return _with_rules(problem, random) if ruled else problem
 
 
@@ -114,6 +117,44 @@ def _random_link(random: Random, barred: float = 0.0) -> Link:
     )
 
 
+def told_apart(problem: Problem, random: Random) -> Problem:
+    """Give some nodes a speed or a link of their own: classes that memory alone does not tell apart."""
+    nodes = tuple(replace(node, bytes_per_second=random.choice((None, None, 10))) for node in problem.nodes)
+    names = [node.name for node in nodes]
+    near = Link(latency_ns=5, bytes_per_second=None, forbidden=False)
+    pairs = tuple(LinkPair(source, target, near) for source, target in permutations(names, 2) if random.random() < 0.1)
+    return replace(problem, nodes=nodes, links=replace(problem.links, pairs=pairs))
+
+
+def larger_problem(random: Random, *, ruled: bool) -> Problem:
+    """Draw a problem of 20 to 40 blocks on 6 to 10 nodes of a few kinds, 60 to 97 % full, with rules if asked."""
+    scale = random.choice((1, 10**7, 10**10))
+    sizes = random.choice((tuple(range(50, 150)), (100, 140), (100,)))
+    weights = tuple(random.choice(sizes) * scale for _ in range(random.randint(20, random.choice((24, 30, 40)))))
+    output = random.choice((0, 60, 150)) * scale
+    tied = random.choice((0, output))
+    ends = Ends(max(tied, random.choice((0, 80)) * scale), output, tied, 0)
+    kinds = [random.randint(3, 12) for _ in range(random.randint(2, 4))]
+    shares = [random.choice(kinds) for _ in range(random.randint(6, random.choice((7, 8, 10))))]
+    room = (sum(weights) + ends.input_bytes + output) / random.uniform(0.6, 0.97)
+    problem = problem_of(weights, tuple(int(room * share / sum(shares)) for share in shares), ends=ends)
+    return replace(problem, rules=_mild_rules(problem, random)) if ruled else problem
+
+
+def _mild_rules(problem: Problem, random: Random) -> Rules:
+    """Draw rules that every search can follow and that rarely leave nothing."""
+    names = [node.name for node in problem.nodes]
+    return Rules(
+        pins=tuple((random.randrange(len(problem.blocks)), random.choice(names)) for _ in range(random.choice((0, 1)))),
+        first=random.choice((None, None, random.choice(names))),
+        last=random.choice((None, None, random.choice(names))),
+        order=tuple(random.sample(names, random.choice((0, 2, 3)))),
+        exclude=tuple(name for name in names if random.random() < 0.05),
+        max_nodes=random.choice((None, None, len(names) - 1)),
+        min_blocks=1,
+    )
+
+
 def _with_rules(problem: Problem, random: Random) -> Problem:
     names = [node.name for node in problem.nodes]
     blocks = len(problem.blocks)
@@ -131,10 +172,13 @@ def _with_rules(problem: Problem, random: Random) -> Problem:
         min_blocks=random.choice((1, 1, 1, 2)),
     )
     barred = Link(latency_ns=0, bytes_per_second=None, forbidden=True)
+    chance = random.choice((0, 0.05, 0.05, 0.4))
     pairs = tuple(
-        LinkPair(source, target, barred) for source, target in permutations(names, 2) if random.random() < 0.05
+        LinkPair(source, target, barred) for source, target in permutations(names, 2) if random.random() < chance
     )
-    return replace(problem, links=Links(default=problem.links.default, pairs=pairs), rules=rules)
+    taken = {(pair.source, pair.target) for pair in pairs}
+    kept = tuple(pair for pair in problem.links.pairs if (pair.source, pair.target) not in taken)
+    return replace(problem, links=replace(problem.links, pairs=(*kept, *pairs)), rules=rules)
 
 
 def every_placement(problem: Problem) -> Iterator[Placement]:
@@ -144,9 +188,7 @@ def every_placement(problem: Problem) -> Iterator[Placement]:
         for cuts in combinations(range(1, items), count - 1):
             bounds = (0, *cuts, items)
             for nodes in permutations(problem.nodes, count):
-                placement = Placement(
-                    tuple(Stage(bounds[k], bounds[k + 1], node.name) for k, node in enumerate(nodes))
-                )
+                placement = Placement(tuple(Stage(bounds[k], bounds[k + 1], node.name) for k, node in enumerate(nodes)))
                 if not violations(problem, placement):
                     yield placement
 

@@ -154,6 +154,35 @@ def test_a_padded_window_holds_a_micro_batch_and_the_sequences_of_its_stream(
     assert expected == term_cells(windowed, padded(stream_tokens, streams, sequences, 512))
 
 
+def gemma3(blocks: int, heads: int, width: int, window: int) -> tuple[CacheTerm, ...]:
+    """Return K and V of blocks of which every sixth attends to everything."""
+    return tuple(
+        term(keys=heads * width, values=heads * width, block=block)
+        if block % 6 == 5
+        else term(CacheKind.WINDOW, keys=heads * width, values=heads * width, window=window, block=block)
+        for block in range(blocks)
+    )
+
+
+@pytest.mark.parametrize(
+    ("stream_tokens", "streams", "sequences", "expected_mib"),
+    [(8192, 1, 1, 39.0), (4096, 2, 2, 54.0), (2048, 4, 4, 84.0), (8192, 1, 2, 46.5), (8192, 1, 4, 61.5)],
+)
+def test_sequences_apart_or_in_one_stream_have_the_caches_measured_on_gemma_3_270m(
+    stream_tokens: int, streams: int, sequences: int, expected_mib: float
+) -> None:
+    settings = padded(stream_tokens, streams, sequences, 512)
+
+    assert expected_mib * 2**20 == sum(term_bytes(one, settings) for one in gemma3(18, 1, 256, 512))
+
+
+def test_a_long_context_has_the_cache_measured_on_gemma_3_27b() -> None:
+    settings = padded(131072, 1, 1, 512)
+
+    size = sum(term_bytes(one, settings) for one in gemma3(62, 16, 128, 1024))
+    assert 10.61 == round(size / 2**30, 2)
+
+
 def test_a_cell_that_stands_for_several_tokens_is_rounded_up() -> None:
     compressed = term(CacheKind.LATENT, keys=8, tokens_per_cell=128)
 

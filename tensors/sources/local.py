@@ -1,7 +1,4 @@
-"""Where bytes come from: ranges of a file, and the other files beside it.
-
-Parsers see the two protocols alone, so that every kind of place counts and bounds its reads in one spot.
-"""
+"""Files and folders of this machine."""
 
 from __future__ import annotations
 
@@ -9,74 +6,15 @@ import os
 import stat
 from contextlib import suppress
 from pathlib import Path
-from typing import Protocol, Self
+from typing import TYPE_CHECKING, Self
 
 from tensors.errors import SourceError
+from tensors.sources.protocols import is_plain
 
-__all__ = ["BytesSource", "FileSource", "Folder", "LocalFolder", "Source", "is_plain", "open_location"]
+if TYPE_CHECKING:
+    from tensors.sources.protocols import Folder
 
-_PATH_CHARACTERS = frozenset("/\\:\0")
-
-
-class Source(Protocol):
-    """Bytes of one file. `size` is its length, `name` its base name, `location` what errors call it."""
-
-    @property
-    def name(self) -> str:
-        """Return the base name of the file."""
-
-    @property
-    def location(self) -> str:
-        """Return what a person would type to name the file."""
-
-    @property
-    def size(self) -> int:
-        """Return the length of the file in bytes."""
-
-    def read(self, start: int, stop: int) -> bytes:
-        """Return the bytes of [start, stop), fewer where the file ends before `stop`.
-
-        Raises:
-            SourceError: the bytes cannot be had.
-        """
-
-    def close(self) -> None:
-        """Give back what reading holds."""
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(self, *exception: object) -> None: ...
-
-
-class Folder(Protocol):
-    """Files that stand beside each other."""
-
-    @property
-    def name(self) -> str:
-        """Return the base name of the folder, "" where it has none."""
-
-    @property
-    def location(self) -> str:
-        """Return what a person would type to name the folder."""
-
-    def names(self) -> tuple[str, ...]:
-        """Return the base names of its files, sorted."""
-
-    def has(self, name: str) -> bool:
-        """Return whether a file of that base name is there."""
-
-    def join(self, name: str) -> str:
-        """Return the location of one of its files, for messages."""
-
-    def encloses(self, name: str) -> bool:
-        """Return whether a name that a file gives stays inside the folder: no path, and no link that leads out."""
-
-    def open(self, name: str) -> Source:
-        """Open one of its files.
-
-        Raises:
-            SourceError: there is no such file, or it cannot be read.
-        """
+__all__ = ["FileSource", "LocalFolder", "open_local"]
 
 
 class FileSource:
@@ -112,34 +50,6 @@ class FileSource:
         descriptor, self._descriptor = self._descriptor, -1
         with suppress(OSError):
             os.close(descriptor)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
-
-
-class BytesSource:
-    """Bytes in memory as a file, counted like one."""
-
-    def __init__(self, name: str, data: bytes) -> None:
-        self.name = name
-        self.location = name
-        self.size = len(data)
-        self.reads = 0
-        self.bytes_read = 0
-        self._data = data
-
-    def read(self, start: int, stop: int) -> bytes:
-        """Return the bytes of [start, stop), fewer where they end before `stop`."""
-        data = self._data[start:stop]
-        self.reads += 1
-        self.bytes_read += len(data)
-        return data
-
-    def close(self) -> None:
-        """Keep the bytes: they can be read again."""
 
     def __enter__(self) -> Self:
         return self
@@ -192,7 +102,7 @@ class LocalFolder:
         return FileSource(self.path / name)
 
 
-def open_location(location: str | os.PathLike[str]) -> tuple[Folder, str | None]:
+def open_local(location: str | os.PathLike[str]) -> tuple[Folder, str | None]:
     """Return the folder of a model and, unless the folder itself was named, the base name of the file.
 
     Raises:
@@ -204,11 +114,6 @@ def open_location(location: str | os.PathLike[str]) -> tuple[Folder, str | None]
     if not path.exists():
         raise SourceError(str(path), "there is no such file or folder; expected a model. Check the path.")
     return LocalFolder(path.parent), path.name
-
-
-def is_plain(name: str) -> bool:
-    """Return whether a name is that of a file and no path, on any system."""
-    return name not in {"", ".", ".."} and not _PATH_CHARACTERS & set(name)
 
 
 def _refusal(error: OSError | ValueError) -> str:

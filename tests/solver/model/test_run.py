@@ -1,0 +1,132 @@
+"""Runs of the model: interrupts and failures of a listener keep what was found, and odd sizes are not searched."""
+
+from __future__ import annotations
+
+import _thread
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+from support.problems import problem_of
+
+from solver.effort import Clock, Effort
+from solver.errors import AuditError
+from solver.model import run
+from solver.objectives import NO_LIMITS
+from solver.problem import Placement, Stage
+from solver.rules import violations
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ortools.sat.python import cp_model
+
+    from solver.model.stages import Variables
+    from solver.problem import Problem
+
+PROBLEM = problem_of(tuple(range(3, 23)), (100, 90, 80, 70))
+EMPTY = run.Answer(placement=None, lower=None, settled=True, interrupted=False)
+
+
+def clock(*, workers: int = 1, deterministic_limit: float | None = None) -> Clock:
+    return Clock(Effort(60, deterministic_limit, workers, 0))
+
+
+def raising(error: type[BaseException]) -> Callable[[int, int], None]:
+    def listen(_value: int, _bound: int) -> None:
+        raise error
+
+    return listen
+
+
+def unheard(_value: int, _bound: int) -> None:
+    """Hear a value and a bound without a word."""
+
+
+@pytest.mark.parametrize("workers", [1, 4])
+def test_an_interrupt_inside_the_listener_keeps_the_placement(workers: int) -> None:
+    answer = run.least_load(PROBLEM, NO_LIMITS, clock(workers=workers), None, raising(KeyboardInterrupt), at_least=0)
+
+    assert answer.interrupted
+    assert answer.placement is not None
+    assert () == violations(PROBLEM, answer.placement)
+
+
+def test_ctrl_c_during_a_search_keeps_the_placement() -> None:
+    """The signal arrives in the main thread, which waits while the search runs in another."""
+
+    def interrupted(_value: int, _bound: int) -> None:
+        _thread.interrupt_main()
+        # The search goes on until the main thread stops it.
+        assert waiting.wait(timeout=10)
+
+    waiting = threading.Event()
+    original = run.cp_model.CpSolver.stop_search
+
+    def stop(solver: cp_model.CpSolver) -> None:
+        original(solver)
+        waiting.set()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(run.cp_model.CpSolver, "stop_search", stop)
+        answer = run.least_load(PROBLEM, NO_LIMITS, clock(), None, interrupted, at_least=0)
+
+    assert answer.interrupted
+    assert answer.placement is not None
+
+
+@pytest.mark.parametrize("error", [BrokenPipeError, ValueError])
+def test_what_a_listener_raises_arrives_where_the_search_was_asked_for(error: type[Exception]) -> None:
+    with pytest.raises(error):
+        run.least_nodes(PROBLEM, NO_LIMITS, clock(), None, raising(error), at_least=0)
+
+
+def test_a_model_that_cp_sat_refuses_is_a_bug_and_not_an_unknown_outcome(monkeypatch: pytest.MonkeyPatch) -> None:
+    def build(problem: Problem, sizes: run.Sizes) -> tuple[cp_model.CpModel, Variables]:
+        model, v = original(problem, sizes)
+        model.proto.constraints[0].linear.vars.append(10_000)
+        return model, v
+
+    original = run.build
+    monkeypatch.setattr(run, "build", build)
+
+    with pytest.raises(AuditError, match=r"^CP-SAT refuses the model of the problem: .*10000"):
+        run.find(PROBLEM, NO_LIMITS, clock(), None)
+
+
+def test_a_limit_that_leaves_no_stage_is_settled_without_a_model() -> None:
+    assert EMPTY == run.find(problem_of((3,), (0,)), NO_LIMITS, clock(), None)
+
+
+def test_a_model_too_large_to_build_is_not_tried() -> None:
+    """Three thousand unlike nodes and as many blocks would be a table of nine million rows."""
+    answer = run.find(problem_of((1,) * 3000, tuple(range(1, 3001))), NO_LIMITS, clock(), None)
+
+    assert run.Answer(placement=None, lower=None, settled=False, interrupted=False) == answer
+
+
+def test_a_run_without_enough_work_is_not_settled() -> None:
+    """Its bound, where it has one, is below the best load; the work done is counted."""
+    watch = clock(deterministic_limit=1e-6)
+    answer = run.least_load(PROBLEM, NO_LIMITS, watch, None, unheard, at_least=0)
+
+    assert not answer.settled
+    assert watch.spent
+
+
+@pytest.mark.parametrize(("run_of", "known", "least"), [(run.least_nodes, 4, 3), (run.least_load, 92, 70)])
+def test_a_known_bound_is_a_constraint(run_of: Callable[..., run.Answer], known: int, least: int) -> None:
+    """Told that more is needed than is, a run returns that much: so its bound is never below what was known."""
+    for at_least in (0, known):
+        answer = run_of(PROBLEM, NO_LIMITS, clock(), None, unheard, at_least=at_least)
+
+        assert (max(least, at_least), True) == (answer.lower, answer.settled)
+
+
+def test_the_canonical_answer_is_reached_from_any_start() -> None:
+    """Three equal nodes: the longest run comes first, whatever is known at the start."""
+    problem = problem_of((1, 1, 1, 1, 1, 1), (3, 3, 3))
+    start = Placement((Stage(0, 3, "n2"), Stage(3, 6, "n1")))
+    answer = run.canonical_placement(problem, NO_LIMITS, clock(), start)
+
+    assert (Placement((Stage(0, 3, "n0"), Stage(3, 6, "n1"))), True) == (answer.placement, answer.settled)

@@ -1,0 +1,441 @@
+"""Plans as text: whole reports of every outcome."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from random import Random
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.plans import REQUEST, interrupted_plan, model_plan, six_blocks, stopped_plan, unknown_plan
+from support.problems import NO_RULES, problem_of, random_problem
+
+from solver.plan import plan
+from solver.problem import Ends, Link, LinkPair, Links
+from solver.report.plan_text import plan_text
+from solver.report.terminal import Paint, text_width
+from tensors.inventory import Part
+
+if TYPE_CHECKING:
+    from solver.plan import Plan
+
+PLAIN = Paint(enabled=False)
+
+OF_A_MODEL = """\
+✓ Six fits on 3 of 4 nodes, proved optimal by closed form and exact search.
+
+nodes    3       = bound (proved by closed form)   nodes that hold a stage
+balance  0.9250  = bound (proved by exact search)  largest load / budget
+
+#  node      blocks      load of budget              full   load  budget  slack  weights  cache
+1  desk-1    input, 0–1  ██████████████████▋    ▏  81.3 %  19.50   24.00   4.50    11.00   8.50  GiB
+2  studio    2–3         █████████████████████▎ ▏  92.5 %  18.50   20.00   1.50    10.00   8.50  GiB
+3  desk-2    4–5, head   ██████████████████▋    ▏  81.3 %  19.50   24.00   4.50    11.00   8.50  GiB
+   together  6 in all                              84.6 %  57.50   68.00  10.50    32.00  25.50  GiB
+unused  1 without a budget (pocket)
+
+seam after #   a token     prefill  indices a query   latency   link rate
+1             12,288 B  768.00 MiB                –  0.500 ms  2.5 Gbit/s
+2             12,288 B  768.00 MiB          8,192 B  0.500 ms  2.5 Gbit/s
+
+check      closed forms              this plan
+nodes      minimum 3, recommended 3  3, proved fewest
+imbalance  assumed 1.10              1.0939 weighted by budget (1.0174 plain)
+As few nodes as arithmetic allows, and the assumed imbalance of 1.10 holds at 1.0939.
+
+to place  6 blocks, 57.50 GiB (weights 32.00 GiB, cache 25.50 GiB) on 4 nodes, budget 68.00 GiB
+workload  context 65,536 tokens, 1 sequence, cache type q8_0, indexer rule conservative, nextn
+          blocks left out, engine generic
+reserve   the larger of 20 % and 8.00 GiB on desk-1, desk-2, pocket; the larger of 25 % and 8.00 GiB
+          on studio; a ceiling of 20.00 GiB on studio
+
+note: 1 multi-token prediction block is not placed.
+note: A sentence of two lines that goes on that goes on that goes on that goes on that goes on that
+      goes on to its end.
+"""
+
+WITH_RULES = """\
+✓ Six fits on 2 of 4 nodes, proved optimal by closed form and cp-sat.
+
+nodes    2       = bound (proved by closed form)  nodes that hold a stage
+balance  0.7500  = bound (proved by cp-sat)       largest load / budget
+
+#  node      blocks      load of budget              full   load  budget  slack  weights  cache
+1  desk-2    input, 0–2  ███████████████▎       ▏  66.7 %  16.00   24.00   8.00    16.00  <0.01  GiB
+2  desk-1    3–6, head   █████████████████▎     ▏  75.0 %  18.00   24.00   6.00    18.00  <0.01  GiB
+   together  7 in all                              70.8 %  34.00   48.00  14.00    34.00  <0.01  GiB
+unused  1 excluded (studio); 1 without a budget (pocket)
+
+seam after #   a token   prefill  indices a query   latency   link rate
+1             12,288 B  12,288 B          8,192 B  0.500 ms  2.5 Gbit/s
+
+check      closed forms                  this plan
+nodes      minimum 2, recommended 2      2, proved fewest
+imbalance  assumed 1.10, ceiling 1.1765  1.0588
+As few nodes as arithmetic allows, and the assumed imbalance of 1.10 holds at 1.0588.
+
+to place  7 blocks, 34.00 GiB (weights 34.00 GiB, cache <0.01 GiB) on 4 nodes, budget 68.00 GiB
+workload  context 1 token each, 2 sequences, cache type f16 for keys and q8_0 for values, indexer
+          rule conservative, nextn blocks placed, engine generic
+reserve   the larger of 20 % and 8.00 GiB on desk-1, desk-2, pocket; the larger of 25 % and 8.00 GiB
+          on studio; a ceiling of 20.00 GiB on studio
+rules     block 2 on desk-2; first desk-2; without studio; at most 3 nodes; at least 2 blocks a node
+"""
+
+ABSTRACT = """\
+✓ 4 blocks fit on 3 of 4 nodes, proved optimal by closed form and exact search.
+
+nodes    3       = bound (proved by closed form)   nodes that hold a stage
+balance  0.9000  = bound (proved by exact search)  largest load / budget
+
+#  node      blocks            load of budget           full  load  budget  slack  weights  other
+1  n2        input, 0          ███████████████▌    ▏  77.8 %     7       9      2        6      1  B
+2  n0        1                 ██████████████████  ▏  90.0 %     9      10      1        9      0  B
+3  n1        2–3, head (copy)  ███████████████     ▏  75.0 %     9      12      3        9      0  B
+   together  4 in all                                 80.6 %    25      31      6       24      1  B
+unused  1 without a budget (n3)
+
+check      closed forms              this plan
+nodes      minimum 3, recommended 3  3, proved fewest
+imbalance  assumed 1.10              1.1160 weighted by budget (1.0800 plain)
+As few nodes as arithmetic allows, but the assumed imbalance of 1.10 does not hold at 1.1160.
+
+to place  4 blocks, 24 B (weights 23 B, other 1 B) on 4 nodes, budget 31 B
+"""
+
+STOPPED = """\
+✓ 4 blocks fit on 3 of 3 nodes, not proved optimal: balance open (gap 3.57 %).
+  The search was interrupted before every objective was proved; this is the best plan found.
+
+nodes    3       = bound (proved by cp-sat)            nodes that hold a stage
+balance  0.7778  not proved: bound 0.7500, gap 3.57 %  largest load / budget
+
+#  node      blocks    load of budget               full  load  budget  slack  weights
+1  n0        0         ████████████            ▏  50.0 %     5      10      5        5  B
+2  n1        1         ██████████████████      ▏  75.0 %     9      12      3        9  B
+3  n2        2–3       ██████████████████▋     ▏  77.8 %     7       9      2        7  B
+   together  4 in all                             67.7 %    21      31     10       21  B
+
+check      closed forms              this plan
+nodes      minimum 2, recommended 3  3, proved fewest
+imbalance  assumed 1.10              1.1481 weighted by budget (1.2857 plain)
+3 nodes where arithmetic asks for 2, and the assumed imbalance of 1.10 does not hold at 1.1481.
+
+to place  4 blocks, 21 B (weights 21 B) on 3 nodes, budget 31 B
+"""
+
+INFEASIBLE = """\
+✗ Six does not fit on these 4 nodes: proved, no placement exists.
+  1. The budgets together hold 68.00 GiB (73,014,444,032 bytes) and the model needs 80.83 GiB: short
+     by 12.83 GiB.
+  2. With a context of 80384 tokens a sequence it fits.
+
+to place  6 blocks, 80.83 GiB (weights 32.00 GiB, cache 48.83 GiB) on 4 nodes, budget 68.00 GiB
+workload  context 131,072 tokens, 1 sequence, cache 400,000 B a token as given, nextn blocks left
+          out, engine generic
+reserve   the larger of 20 % and 8.00 GiB on desk-1, desk-2, pocket; the larger of 25 % and 8.00 GiB
+          on studio; a ceiling of 20.00 GiB on studio
+
+note: 1 block is not placed.
+"""
+
+UNKNOWN = """\
+? Whether 2 blocks fit on these 2 nodes is not known: the limits ran out first.
+
+to place  2 blocks, 14 B (weights 14 B) on 2 nodes, budget 22 B
+"""
+
+
+def test_a_model_on_machines_with_every_default_that_was_used() -> None:
+    found = model_plan(six_blocks(), replace(REQUEST, context_tokens=65536))
+    notes = (
+        "1 multi-token prediction block is not placed.",
+        f"A sentence of two lines {'that goes on ' * 6}to its end.",
+    )
+
+    assert OF_A_MODEL == text_of(replace(found, notes=notes))
+
+
+def test_other_rules_and_types_are_named_and_nothing_small_is_shown_as_nothing() -> None:
+    request = replace(REQUEST, context_tokens=1, sequences=2, cache_type_k="f16", resident_nextn=True)
+    rules = replace(NO_RULES, pins=((2, "desk-2"),), first="desk-2", exclude=("studio",), max_nodes=3, min_blocks=2)
+    found = model_plan(six_blocks(), request, rules=rules)
+
+    assert WITH_RULES == text_of(replace(found, notes=()))
+
+
+def test_an_abstract_problem_is_shown_to_the_byte_with_its_tied_copy() -> None:
+    ends = Ends(input_bytes=1, output_bytes=2, tied_bytes=1, host_bytes=1)
+
+    assert ABSTRACT == text_of(plan(problem_of((5, 9, 3, 4), (10, 12, 9, 0), ends=ends)))
+
+
+def test_a_plan_that_is_not_proved_says_so_with_its_gap() -> None:
+    assert STOPPED == text_of(replace(stopped_plan(interrupted=True), notes=()))
+
+
+def test_what_does_not_fit_has_reasons_and_what_was_asked_and_no_more() -> None:
+    found = model_plan(six_blocks(), replace(REQUEST, context_tokens=131072, cache_bytes_per_token=400_000))
+    reasons = (
+        "The budgets together hold 68.00 GiB (73,014,444,032 bytes) and the model needs 80.83 GiB: short by 12.83 GiB.",
+        "With a context of 80384 tokens a sequence it fits.",
+    )
+
+    assert INFEASIBLE == text_of(replace(found, reasons=reasons, notes=("1 block is not placed.",)))
+
+
+def test_a_search_without_an_answer_says_that_nothing_is_known() -> None:
+    assert UNKNOWN == text_of(unknown_plan(interrupted=False))
+
+
+@pytest.mark.parametrize(
+    ("found", "lines"),
+    [
+        (
+            stopped_plan(interrupted=False),
+            [
+                "✓ 4 blocks fit on 3 of 3 nodes, not proved optimal: balance open (gap 3.57 %).",
+                "  The limits ran out before every objective was proved; this is the best plan found.",
+            ],
+        ),
+        (
+            stopped_plan(interrupted=False, bound=None),
+            [
+                "✓ 4 blocks fit on 3 of 3 nodes, not proved optimal: balance open (no bound).",
+                "  The limits ran out before every objective was proved; this is the best plan found.",
+            ],
+        ),
+        (
+            unknown_plan(interrupted=True),
+            ["? Whether 2 blocks fit on these 2 nodes is not known: the search was interrupted first."],
+        ),
+        (
+            plan(problem_of((9,), (5,))),
+            [
+                "✗ 1 block does not fit on this 1 node: proved, no placement exists.",
+                "  1. Block 0 with what belongs to it takes 9 B, more than the largest budget, 5 B on n0.",
+            ],
+        ),
+        (
+            plan(problem_of((3,), (5,))),
+            ["✓ 1 block fits on 1 of 1 node, proved optimal by closed form."],
+        ),
+        (
+            interrupted_plan(),
+            [
+                "✓ 1 block fits on 1 of 1 node, proved optimal by closed form.",
+                "  The search was interrupted while it chose among equally good plans: the next run may show another.",
+            ],
+        ),
+    ],
+)
+def test_every_outcome_is_said_first(found: Plan, lines: list[str]) -> None:
+    assert lines == text_of(found).split("\n\n", maxsplit=1)[0].splitlines()
+
+
+def test_optimal_is_said_only_where_every_objective_is_proved() -> None:
+    """The word stands with the proofs, or in "not proved optimal"."""
+    for found in (stopped_plan(interrupted=True), unknown_plan(interrupted=True), plan(problem_of((9,), (5,)))):
+        assert "optimal" not in plan_text(found, PLAIN, timings=True).replace("not proved optimal", "")
+
+
+@pytest.mark.parametrize(
+    ("weights", "budgets", "objectives", "sentence"),
+    [
+        (
+            (4, 4),
+            (5, 5),
+            "nodes",
+            "As few nodes as arithmetic allows, and the assumed imbalance of 1.10 holds at 1.0000.",
+        ),
+        (
+            (5, 4),
+            (5, 5),
+            "nodes",
+            "As few nodes as arithmetic allows, but the assumed imbalance of 1.10 does not hold at 1.1111.",
+        ),
+        (
+            (4, 4),
+            (9, 9),
+            "balance",
+            "2 nodes where arithmetic asks for 1, but the assumed imbalance of 1.10 holds at 1.0000.",
+        ),
+        (
+            (5, 4),
+            (9, 9),
+            "balance",
+            "2 nodes where arithmetic asks for 1, and the assumed imbalance of 1.10 does not hold at 1.1111.",
+        ),
+        ((5, 4), (9,), "balance", "As few nodes as arithmetic allows, and one alone has nothing to be uneven with."),
+        (
+            (11, 9),
+            (11, 11),
+            "balance",
+            "As few nodes as arithmetic allows, and the assumed imbalance of 1.10 holds at 1.1000.",
+        ),
+        (
+            (1100001, 899999),
+            (1100001, 1100001),
+            "balance",
+            "As few nodes as arithmetic allows, but the assumed imbalance of 1.10 does not hold at 1.100001.",
+        ),
+    ],
+)
+def test_the_verdict_is_one_sentence_on_nodes_and_imbalance(
+    weights: tuple[int, ...], budgets: tuple[int, ...], objectives: str, sentence: str
+) -> None:
+    assert sentence in text_of(plan(problem_of(weights, budgets), objectives)).splitlines()
+
+
+def test_the_verdict_says_that_arithmetic_knows_no_rules() -> None:
+    rules = replace(NO_RULES, exclude=("n0",))
+    text = text_of(plan(problem_of((4, 4), (9, 4, 4), rules=rules)))
+
+    assert (
+        "2 nodes where arithmetic without the rules asks for 1, but the assumed imbalance of 1.10 holds at 1.0000."
+        == " ".join(section(text, "check")[3:])
+    )
+
+
+@pytest.mark.parametrize(
+    ("weights", "budgets", "objectives", "standing"),
+    [
+        ((4, 4), (5, 5), "nodes", "2, proved fewest"),
+        ((3, 3, 3), (5, 5, 5), "nodes", "3, proved fewest"),
+        ((4, 4), (5, 5), "balance", "2, proved fewest"),
+        ((4, 4), (9, 9), "balance", "2, fewer were not looked for first"),
+        ((4, 4), (9, 9), "balance,nodes", "2, fewer were not looked for first"),
+    ],
+)
+def test_the_count_of_nodes_is_called_fewest_only_where_that_is_proved(
+    weights: tuple[int, ...], budgets: tuple[int, ...], objectives: str, standing: str
+) -> None:
+    lines = text_of(plan(problem_of(weights, budgets), objectives)).splitlines()
+
+    assert [standing] == [line.rsplit("  ", 1)[1] for line in lines if line.startswith("nodes ") and "minimum" in line]
+
+
+def test_an_open_count_of_nodes_is_not_called_fewest() -> None:
+    found = stopped_plan(interrupted=False)
+    nodes, balance = found.solution.levels
+    open_levels = (replace(nodes, bound=2, proof="none"), replace(balance, bound=None))
+    text = text_of(replace(found, solution=replace(found.solution, levels=open_levels)))
+
+    assert "3, not proved fewest" in text
+    assert "nodes    3       not proved: bound 2, gap 33.33 %  nodes that hold a stage" in text.splitlines()
+    assert "balance  0.7778  not proved, no bound yet          largest load / budget" in text.splitlines()
+
+
+def test_equal_seams_share_a_row_and_columns_without_figures_are_left_out() -> None:
+    links = Links(Link(0, 125_000_000, forbidden=False), (LinkPair("n1", "n2", Link(250, 125, forbidden=False)),))
+    in_order = replace(NO_RULES, order=("n0", "n1", "n2", "n3", "n4"))
+    problem = replace(problem_of((3, 3, 3, 3, 3), (3,) * 5, links=links, rules=in_order), activation_bytes=64)
+    lines = [
+        "seam after #  a token  latency  link rate",
+        "1, 3, 4          64 B        –   1 Gbit/s",
+        "2                64 B   250 ns   1 kbit/s",
+    ]
+
+    assert lines == section(text_of(plan(problem)), "seam after #")
+
+
+def test_seams_about_which_nothing_is_known_are_not_shown() -> None:
+    assert "seam" not in text_of(plan(problem_of((3, 3), (3, 3))))
+
+
+def test_a_tied_head_is_named_where_one_stage_holds_both_ends() -> None:
+    ends = Ends(input_bytes=4, output_bytes=5, tied_bytes=4, host_bytes=0)
+
+    assert "1  n0    input, 0, tied head" in text_of(plan(problem_of((3,), (20,), ends=ends)))
+
+
+def test_a_workload_without_an_indexer_or_nextn_blocks_names_neither() -> None:
+    inventory = six_blocks()
+    plain = replace(
+        inventory,
+        nextn_blocks=0,
+        tensors=tuple(tensor for tensor in inventory.tensors if tensor.part is not Part.NEXTN),
+        architecture=replace(inventory.architecture, index_topk=None, cache=inventory.architecture.cache[:6]),
+    )
+    text = text_of(model_plan(plain))
+
+    assert "workload  context 16,384 tokens, 1 sequence, cache type q8_0, engine generic" in text.splitlines()
+
+
+def test_one_reserve_for_every_memory_is_said_once() -> None:
+    cluster = '[[node]]\nname = "desk"\ncount = 3\nmemory = "64 GiB"\n'
+
+    assert (
+        "reserve   the larger of 20 % and 8.00 GiB of every memory"
+        in text_of(model_plan(six_blocks(), cluster_text=cluster)).splitlines()
+    )
+
+
+@pytest.mark.parametrize(
+    ("wall_ms", "line"), [(999, "feasible, solved in 999 ms"), (61_500, "feasible, solved in 61.50 s")]
+)
+def test_the_time_stands_at_the_end_where_it_is_wanted(wall_ms: int, line: str) -> None:
+    found = stopped_plan(interrupted=False, wall_ms=wall_ms)
+
+    assert f"{text_of(found)}\n{line}\n" == plan_text(found, PLAIN, timings=True)
+
+
+def test_without_times_equal_plans_are_equal_text() -> None:
+    one, other = stopped_plan(interrupted=False, wall_ms=1), stopped_plan(interrupted=False, wall_ms=2)
+
+    assert text_of(one) == text_of(other)
+    assert plan_text(one, PLAIN, timings=True) != plan_text(other, PLAIN, timings=True)
+
+
+def test_colour_adds_control_sequences_and_changes_nothing_else() -> None:
+    found = model_plan(six_blocks())
+    painted = plan_text(found, Paint(enabled=True), timings=False)
+
+    assert text_of(found) == re.sub("\x1b\\[[0-9]+m", "", painted)
+    assert painted.startswith("\x1b[32m✓\x1b[0m \x1b[1mSix fits on 2 of 4 nodes")
+
+
+def test_names_cannot_reach_the_terminal_as_commands() -> None:
+    model = text_of(replace(model_plan(six_blocks("six\x1b]0;owned\x07")), notes=("a note\r\x1b[1A",)))
+    problem = problem_of((3, 3), (3, 3, 3), rules=replace(NO_RULES, last="\x1b[2J\u202edesk\n"))
+    nodes = tuple(replace(node, name="\x1b[2J\u202edesk\n" + "+" * number) for number, node in enumerate(problem.nodes))
+    abstract = text_of(plan(replace(problem, nodes=nodes)))
+
+    assert "✓ six\\x1b]0;owned\\x07 fits on 2 of 4 nodes, proved optimal by closed form." in model.splitlines()
+    assert "note: a note\\r\\x1b[1A" in model.splitlines()
+    assert "2  \\x1b[2J\\u202edesk\\n   1         █" in abstract
+    assert "unused  1 node with a budget of 3 B (\\x1b[2J\\u202edesk\\n++)" in abstract.splitlines()
+    assert "rules     last \\x1b[2J\\u202edesk\\n" in abstract.splitlines()
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    names=st.lists(st.text(min_size=1, max_size=60), min_size=7, max_size=7, unique=True), seed=st.integers(0, 2**32)
+)
+def test_whatever_the_names_every_line_is_printable(names: list[str], seed: int) -> None:
+    problem = random_problem(Random(seed), 6, 7)
+    nodes = tuple(replace(node, name=name) for node, name in zip(problem.nodes, names, strict=False))
+    text = text_of(plan(replace(problem, nodes=nodes)))
+
+    assert all(line.isprintable() for line in text.split("\n"))
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 2**32), width=st.integers(1, 40))
+def test_names_of_up_to_forty_columns_fit_lines_of_a_hundred(seed: int, width: int) -> None:
+    problem = random_problem(Random(seed), 8, 7)
+    nodes = tuple(replace(node, name=f"{number}{'x' * width}"[:width]) for number, node in enumerate(problem.nodes))
+    text = text_of(plan(replace(problem, nodes=nodes)))
+
+    assert max(text_width(line) for line in text.split("\n")) <= 100
+
+
+def text_of(found: Plan) -> str:
+    return plan_text(found, PLAIN, timings=False)
+
+
+def section(text: str, start: str) -> list[str]:
+    return next(part for part in text.split("\n\n") if part.startswith(start)).splitlines()

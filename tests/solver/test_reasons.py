@@ -1,0 +1,274 @@
+"""Why nothing fits: each kind of reason in full, and each suggestion tried out."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import pytest
+from support.problems import NO_LINKS, NO_RULES, problem_of
+
+from solver import reasons
+from solver.effort import Effort
+from solver.objectives import OBJECTIVES
+from solver.plan import plan
+from solver.problem import Ends, Link, LinkPair, Node, Problem, Rules
+from solver.reasons import reasons_why_infeasible
+from solver.solve import Outcome, Solution, solve
+
+if TYPE_CHECKING:
+    from solver.objectives import Objective
+
+EFFORT = Effort(time_limit_seconds=60, deterministic_limit=None, workers=1, seed=0)
+BARRED = Link(latency_ns=0, bytes_per_second=None, forbidden=True)
+NO_WAY = tuple(LinkPair(source, target, BARRED) for source, target in (("n0", "n1"), ("n1", "n0")))
+
+
+def infeasible(problem: Problem) -> tuple[str, ...]:
+    """Return the reasons of a problem that has no placement."""
+    assert Outcome.INFEASIBLE is solve(problem, (OBJECTIVES["nodes"],), EFFORT).outcome
+    return reasons_why_infeasible(problem, EFFORT)
+
+
+def fits(problem: Problem) -> bool:
+    return solve(problem, (OBJECTIVES["nodes"],), EFFORT).placement is not None
+
+
+def with_nodes_like(problem: Problem, name: str) -> Problem:
+    return replace(problem, nodes=(*problem.nodes, replace(problem.nodes_by_name[name], name="extra")))
+
+
+def with_rules(problem: Problem, **rules: object) -> Problem:
+    return replace(problem, rules=replace(NO_RULES, **rules))  # type: ignore[arg-type]
+
+
+def at_context(problem: Problem, tokens: int) -> Problem:
+    """Return a problem with caches that grow by a byte a token."""
+    return replace(
+        problem,
+        context_tokens=tokens,
+        blocks=tuple(replace(block, cache_bytes=tokens, cache_bytes_per_token=1) for block in problem.blocks),
+    )
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [problem_of((1,), (0, 0)), with_rules(problem_of((1,), (9, 9)), exclude=("n0", "n1"))],
+    ids=["no budget", "all excluded"],
+)
+def test_no_node_may_take_a_block(problem: Problem) -> None:
+    assert ("No node may take a block: every node is excluded or has no budget after its reserve.",) == infeasible(
+        problem
+    )
+
+
+def test_a_block_that_fits_no_node_is_named_with_the_largest_budget() -> None:
+    """The head belongs to the last block."""
+    problem = problem_of((3, 3, 4096), (9, 4000, 50), ends=Ends(0, 100, 0, 0))
+
+    expected = (
+        "Block 2 with what belongs to it takes 4.10 KiB (4,196 bytes), "
+        "more than the largest budget, 3.91 KiB (4,000 bytes) on n1."
+    )
+
+    assert (expected,) == infeasible(problem)
+
+
+def test_one_block_with_tied_ends_takes_them_once() -> None:
+    assert ("Block 0 with what belongs to it takes 14 B, more than the largest budget, 13 B on n0.",) == infeasible(
+        problem_of((4,), (13,), ends=Ends(4, 6, 0, 0))
+    )
+    assert ("Block 0 with what belongs to it takes 10 B, more than the largest budget, 9 B on n0.",) == infeasible(
+        problem_of((4,), (9,), ends=Ends(4, 6, 4, 0))
+    )
+
+
+def test_budgets_that_are_too_small_together_are_short_by_so_much() -> None:
+    """Two nodes hold 11 of 12 bytes; another of the smaller kind is enough, and one byte less would not be."""
+    problem = problem_of((3, 3, 3, 3), (6, 5))
+
+    assert (
+        "The budgets together hold 11 B and the model needs 12 B: short by 1 B.",
+        "With one more node like n1, with a budget of 5 B, it fits.",
+    ) == infeasible(problem)
+    assert fits(with_nodes_like(problem, "n1"))
+
+
+def test_the_smallest_kind_of_node_that_is_enough_is_suggested() -> None:
+    """One more of 3 bytes does not take the block of 5."""
+    problem = problem_of((5, 5, 5), (3, 7, 6))
+
+    assert "With one more node like n2, with a budget of 6 B, it fits." == infeasible(problem)[-1]
+    assert not fits(with_nodes_like(problem, "n0"))
+    assert fits(with_nodes_like(problem, "n2"))
+
+
+def test_blocks_that_do_not_divide_are_a_near_miss() -> None:
+    """Room for 15 bytes in all, and blocks of 4 fill 4 of 5 each: the budgets must hold 8 on one."""
+    problem = problem_of((4, 4, 4, 2), (5, 5, 5))
+
+    assert (
+        "The budgets together hold 1 B more than the model needs, but blocks do not divide and no order of the nodes "
+        "takes them all."
+    ) == infeasible(problem)[0]
+    assert (
+        "The nearest miss puts 6 B on n2, 1 B above its budget: every budget would have to be 20.00 % larger.",
+        "With one more node like n0, with a budget of 5 B, it fits.",
+    ) == infeasible(problem)[1:]
+
+
+@pytest.mark.parametrize("budgets", [(5, 5, 5), (5000, 5001, 5002), (4999, 5600, 4100)])
+def test_budgets_that_grow_by_what_the_near_miss_says_are_enough(budgets: tuple[int, ...]) -> None:
+    """The share is rounded up where it is not exact, by less than what makes the difference."""
+    scale = budgets[0]
+    problem = problem_of((*((4 * scale // 5,) * 3), scale // 2), budgets)
+    (share,) = re.findall(r"would have to be ([\d.]+) % larger", " ".join(infeasible(problem)))
+
+    def grown(percent: Fraction) -> Problem:
+        nodes = tuple(
+            replace(node, budget_bytes=int(node.budget_bytes * (1 + percent / 100))) for node in problem.nodes
+        )
+        return replace(problem, nodes=nodes)
+
+    assert fits(grown(Fraction(share)))
+    assert not fits(grown(Fraction(share) - Fraction(2, 100)))
+
+
+def test_a_near_miss_that_is_not_proved_nearest_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def limited(problem: Problem, objectives: tuple[Objective, ...], effort: Effort) -> Solution:
+        solution = solve(problem, objectives, effort)
+        return replace(solution, outcome=Outcome.FEASIBLE) if solution.placement is not None else solution
+
+    monkeypatch.setattr(reasons, "solve", limited)
+
+    assert re.fullmatch(
+        r"The nearest miss found puts 6 B on n\d, 1 B above its budget: "
+        r"every budget would have to be at most 20\.00 % larger\.",
+        reasons_why_infeasible(problem_of((4, 4, 4, 2), (5, 5, 5)), EFFORT)[1],
+    )
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        replace(NO_RULES, pins=((0, "n0"), (2, "n0"), (1, "n1"))),
+        replace(NO_RULES, pins=((1, "n0"), (1, "n1"))),
+        replace(NO_RULES, first="n0", last="n0", max_nodes=1),
+        replace(NO_RULES, order=("n0", "n1"), first="n1", last="n0"),
+        replace(NO_RULES, min_blocks=4),
+        replace(NO_RULES, exclude=("n0",)),
+        replace(NO_RULES, first="n1", exclude=("n1",)),
+    ],
+    ids=[
+        "a split pin",
+        "a block pinned twice",
+        "one node",
+        "order against ends",
+        "too few blocks",
+        "excluded",
+        "first excluded",
+    ],
+)
+def test_rules_that_leave_nothing_are_the_reason(rules: Rules) -> None:
+    problem = replace(problem_of((3, 3, 3), (7, 7)), rules=rules)
+
+    assert "The rules asked for leave no placement; without them the model fits." == infeasible(problem)[0]
+    assert fits(replace(problem, rules=NO_RULES))
+
+
+def test_forbidden_links_that_leave_nothing_are_the_reason() -> None:
+    problem = replace(problem_of((3, 3, 3), (7, 7)), links=replace(NO_LINKS, pairs=NO_WAY))
+    found = infeasible(problem)
+
+    assert (
+        "The forbidden links leave no placement; without them the model fits.",
+        "With one more node like n0, with a budget of 7 B, it fits.",
+    ) == found
+    assert fits(with_nodes_like(problem, "n0"))
+
+
+def test_rules_and_links_that_leave_nothing_only_together_are_named_together() -> None:
+    """Without the rule no way leads on, and without the links one node is too few."""
+    problem = replace(problem_of((3, 3, 3), (7, 7)), links=replace(NO_LINKS, pairs=NO_WAY))
+    problem = with_rules(problem, max_nodes=1)
+
+    assert (
+        "The rules asked for and the forbidden links together leave no placement; without them the model fits."
+        == infeasible(problem)[0]
+    )
+
+
+def test_rules_on_a_problem_that_is_too_large_anyway_are_not_the_reason() -> None:
+    problem = with_rules(problem_of((9, 9), (9, 8)), first="n1")
+
+    assert "Block" not in infeasible(problem)[0]
+    assert "The budgets together hold 17 B and the model needs 18 B: short by 1 B." == infeasible(problem)[0]
+
+
+def test_what_could_not_be_told_apart_in_time_is_not_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rules are there, and no search ends in time: that blocks do not divide is not known."""
+
+    def spent(problem: Problem, objectives: tuple[Objective, ...], effort: Effort) -> Solution:
+        return solve(problem, objectives, replace(effort, time_limit_seconds=1e-9))
+
+    monkeypatch.setattr(reasons, "solve", spent)
+
+    expected = (
+        "The budgets together hold 5 B more than the model needs; "
+        "which rules or links leave no placement could not be told in a short time."
+    )
+
+    assert (expected,) == reasons_why_infeasible(with_rules(problem_of((3, 3, 3), (7, 7)), min_blocks=4), EFFORT)
+
+
+def test_the_longest_context_that_fits_is_suggested_in_steps_of_256() -> None:
+    """Two blocks of 100 bytes and a byte a token on nodes of 1,000: 900 tokens fit, so 768 is the step below."""
+    problem = at_context(problem_of((100, 100), (1000, 1000)), 4096)
+    sentence = "With a context of 768 tokens a sequence in place of 4096 it fits."
+
+    assert sentence in infeasible(problem)
+    assert fits(at_context(problem, 768))
+    assert not fits(at_context(problem, 1024))
+
+
+@pytest.mark.parametrize(
+    ("problem", "tokens"),
+    [
+        (problem_of((900, 900), (1000, 1000)), 4096),
+        (problem_of((100, 100), (300, 300)), 256),
+        (problem_of((100, 100), (300, 300)), 250),
+    ],
+    ids=["no step fits", "the least step is what was asked", "less than a step was asked"],
+)
+def test_no_shorter_context_is_suggested_where_none_fits(problem: Problem, tokens: int) -> None:
+    assert not any("context" in sentence for sentence in infeasible(at_context(problem, tokens)))
+
+
+def test_no_shorter_context_is_suggested_where_caches_do_not_say_how_they_grow() -> None:
+    problem = at_context(problem_of((100, 100), (1000, 1000)), 4096)
+    silent = replace(problem, blocks=(problem.blocks[0], replace(problem.blocks[1], cache_bytes_per_token=None)))
+
+    assert not any("context" in sentence for sentence in infeasible(silent))
+
+
+def test_a_node_that_is_added_gets_a_name_of_its_own() -> None:
+    """Even where somebody uses the first that comes to mind."""
+    nodes = (Node("a", 5, None, None), Node("a+0", 6, None, None))
+    problem = replace(problem_of((3, 3, 3, 3), ()), nodes=nodes)
+
+    assert "With one more node like a, with a budget of 5 B, it fits." == infeasible(problem)[-1]
+
+
+def test_an_interrupt_ends_the_search_for_reasons_and_not_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing fits: that is proved, and said."""
+
+    def interrupted(problem: Problem, objectives: tuple[Objective, ...], effort: Effort) -> Solution:
+        return replace(solve(problem, objectives, effort), interrupted=True)
+
+    monkeypatch.setattr(reasons, "solve", interrupted)
+    found = plan(problem_of((4, 4, 4, 2), (5, 5, 5)))
+
+    assert (Outcome.INFEASIBLE, True) == (found.outcome, found.solution.interrupted)
+    assert ("No placement exists; the search for the reason was interrupted.",) == found.reasons

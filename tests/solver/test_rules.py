@@ -1,0 +1,138 @@
+"""Each rule alone: a placement that breaks it and nothing else, with the witness, beside one that keeps it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import pytest
+from support.problems import NO_LINKS, NO_RULES, problem_of
+
+from solver import rules as rules_module
+from solver.problem import Ends, Link, LinkPair, Placement, Problem, Rules, Stage
+from solver.rules import Violation, violations
+
+BARRED = Link(latency_ns=0, bytes_per_second=None, forbidden=True)
+
+
+def placed(*stages: tuple[int, int, str]) -> Placement:
+    return Placement(tuple(Stage(*stage) for stage in stages))
+
+
+def ruled(**changes: object) -> Rules:
+    return replace(NO_RULES, **changes)  # type: ignore[arg-type]
+
+
+PLAIN = problem_of((4, 5, 6, 7), (15, 15, 15, 0))
+HALVES = placed((0, 2, "n0"), (2, 4, "n1"))
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A problem with a placement that breaks one rule."""
+
+    rule: str
+    witness: str
+    problem: Problem
+    placement: Placement
+
+
+CASES = [
+    Case("known", '"z" is no node of the problem', PLAIN, placed((0, 2, "n0"), (2, 4, "z"))),
+    Case("cover", "the stages end at 3 of 4", PLAIN, placed((0, 2, "n0"), (2, 3, "n1"))),
+    Case("cover", "stage 0 is [1, 2) where [0, …) was due", PLAIN, placed((1, 2, "n0"), (2, 4, "n1"))),
+    Case("cover", "stage 1 is [3, 4) where [2, …) was due", PLAIN, placed((0, 2, "n0"), (3, 4, "n1"))),
+    Case(
+        "cover",
+        "stage 1 is [1, 4) where [2, …) was due",
+        replace(PLAIN, nodes=problem_of((), (99, 99)).nodes),
+        placed((0, 2, "n0"), (1, 4, "n1")),
+    ),
+    Case("cover", "the stages end at 0 of 4", PLAIN, placed()),
+    Case("once", '"n0" takes two stages', PLAIN, placed((0, 2, "n0"), (2, 3, "n1"), (3, 4, "n0"))),
+    Case("memory", '"n1" would hold 18 bytes with a budget of 15', PLAIN, placed((0, 1, "n0"), (1, 4, "n1"))),
+    Case(
+        "memory",
+        '"n3" would hold 0 bytes with a budget of 0',
+        problem_of((4, 5, 6, 0), (15, 15, 15, 0)),
+        placed((0, 3, "n0"), (3, 4, "n3")),
+    ),
+    Case("pins", 'block 2 is on "n1", pinned to "n0"', replace(PLAIN, rules=ruled(pins=((2, "n0"),))), HALVES),
+    Case("first", 'the first stage is on "n0", not on "n1"', replace(PLAIN, rules=ruled(first="n1")), HALVES),
+    Case("last", 'the last stage is on "n1", not on "n0"', replace(PLAIN, rules=ruled(last="n0")), HALVES),
+    Case(
+        "order",
+        '"n1" comes after "n0" against the order asked for',
+        replace(PLAIN, rules=ruled(order=("n1", "n2", "n0"))),
+        HALVES,
+    ),
+    Case("exclude", '"n1" is excluded', replace(PLAIN, rules=ruled(exclude=("n1",))), HALVES),
+    Case("max_nodes", "2 nodes are used, 1 allowed", replace(PLAIN, rules=ruled(max_nodes=1)), HALVES),
+    Case(
+        "min_blocks",
+        '"n0" holds 1 blocks, at least 2 asked for',
+        replace(PLAIN, rules=ruled(min_blocks=2)),
+        placed((0, 1, "n0"), (1, 3, "n1"), (3, 4, "n2")),
+    ),
+    Case(
+        "hops",
+        'the link from "n0" to "n1" is forbidden',
+        replace(PLAIN, links=replace(NO_LINKS, pairs=(LinkPair("n0", "n1", BARRED),))),
+        HALVES,
+    ),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=[f"{case.rule}: {case.witness}" for case in CASES])
+def test_a_broken_rule_is_named_with_its_witness(case: Case) -> None:
+    found = violations(case.problem, case.placement)
+
+    assert Violation(case.rule, case.witness) == found[0]
+    assert {case.rule} == {violation.rule for violation in found}
+
+
+def test_every_rule_has_a_case() -> None:
+    """A rule that is added without one is not tested alone."""
+    functions = {
+        name for name, value in vars(rules_module).items() if getattr(value, "__module__", "") == rules_module.__name__
+    }
+
+    assert functions - {"Violation", "violations"} | {"known"} == {case.rule for case in CASES}
+
+
+@pytest.mark.parametrize(
+    ("rules", "placement"),
+    [
+        (ruled(), HALVES),
+        (ruled(pins=((0, "n0"), (1, "n0"), (3, "n1"))), HALVES),
+        (ruled(pins=((1, "n0"), (1, "n0"))), HALVES),
+        (ruled(first="n0", last="n1", max_nodes=2, min_blocks=2), HALVES),
+        (ruled(order=("n2", "n0", "n1")), HALVES),
+        (ruled(order=("n0",)), HALVES),
+        (ruled(exclude=("n2", "n3")), HALVES),
+        (ruled(order=("n3", "n1"), exclude=("n3",)), HALVES),
+    ],
+)
+def test_rules_that_a_placement_keeps_are_not_named(rules: Rules, placement: Placement) -> None:
+    assert () == violations(replace(PLAIN, rules=rules), placement)
+
+
+def test_a_link_is_forbidden_in_its_direction_alone() -> None:
+    links = replace(NO_LINKS, pairs=(LinkPair("n1", "n0", BARRED), LinkPair("n0", "n2", BARRED)))
+
+    assert () == violations(replace(PLAIN, links=links), HALVES)
+
+
+def test_every_broken_rule_is_named_not_only_the_first() -> None:
+    problem = replace(PLAIN, rules=ruled(first="n1", exclude=("n0",), max_nodes=1))
+
+    assert ["first", "exclude", "max_nodes"] == [violation.rule for violation in violations(problem, HALVES)]
+
+
+def test_a_tied_part_is_paid_once_on_one_node_and_twice_on_two() -> None:
+    """On one node 4 + 4 + 6 fit into 14; on two the head's own copy of 6 bytes is one too many for 9."""
+    problem = problem_of((4, 4), (14, 9), ends=Ends(input_bytes=6, output_bytes=6, tied_bytes=6, host_bytes=0))
+
+    assert () == violations(problem, placed((0, 2, "n0")))
+    assert (Violation("memory", '"n1" would hold 10 bytes with a budget of 9'),) == violations(
+        problem, placed((0, 1, "n0"), (1, 2, "n1"))
+    )
