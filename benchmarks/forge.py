@@ -12,7 +12,9 @@ from tensors.sources import BytesSource, is_plain
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from tensors.sources.protocols import Result
 
 __all__ = ["MemoryFolder", "Pair", "Stated", "gguf", "mutated", "safetensors", "seeds"]
 
@@ -85,6 +87,10 @@ class MemoryFolder:
         source = BytesSource(name, self.files[name])
         self.opened.append(source)
         return source
+
+    def each(self, function: Callable[[str], Result], names: Iterable[str]) -> Iterator[Result]:
+        """Yield what a function gives for names of files, in their order."""
+        return map(function, names)
 
     def __enter__(self) -> Self:
         return self

@@ -6,23 +6,24 @@ document says otherwise is a finding. Values are checked; proofs are taken as cl
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
-from solver.bounds import BOUNDS
 from solver.cluster_document import cluster_from_document
 from solver.errors import InputError
-from solver.limits import NO_LIMITS, Limits
-from solver.objectives import Objective, Sense, objectives_named
+from solver.finding import Finding, differences, short
+from solver.objectives import Objective, objectives_named
 from solver.plan import ASSUMED_IMBALANCE
 from solver.problem import Placement, Problem, Stage
 from solver.problem_file import problem_from_document
 from solver.projection import check_of, pools_of, seams_of, stages_of, transfers_of
-from solver.provers import provers_for
+from solver.provers import ConstraintSolver, provers_for
+from solver.recheck_levels import level_findings
 from solver.report.plan_json import (
     PLAN_SCHEMA,
+    PROOFS,
     check_document,
     instance_sha256,
     pool_document,
@@ -33,20 +34,39 @@ from solver.report.plan_json import (
 )
 from solver.rules import violations
 from solver.solve import Outcome, Solution, solve
+from solver.wording import quoted, shortened
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from solver.cluster import ClusterNode
     from solver.effort import Effort
     from tensors.inventory import Inventory
 
-__all__ = ["Claim", "Finding", "claim_from_bytes", "findings", "read_claim", "reproved", "same_model"]
+__all__ = ["Claim", "Finding", "Reproof", "claim_from_bytes", "findings", "read_claim", "reproved", "same_model"]
+
+_SIDEBAND = "sideband_bytes_per_query"
+
+# What a document says where there is no placement.
+_NO_ANSWER: dict[str, Any] = {
+    "proof": None,
+    "objective": [],
+    "stages": [],
+    "pools": [],
+    "check": check_document(None),
+    "seams": [],
+    "transfer": [],
+}
+
+_LONGEST_PROBLEM = 200
+
+_Boundary = Annotated[int, msgspec.Meta(ge=0, le=2**31)]
 
 
 class _Stage(msgspec.Struct, frozen=True):
-    start: int
-    end: int
+    start: _Boundary
+    end: _Boundary
     node: str
 
 
@@ -91,11 +111,12 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """Something that a plan says and that is not so."""
+class Reproof:
+    """What solving a plan's problem again showed. `reached` says that all it calls proved was proved again."""
 
-    place: str
-    problem: str
+    solution: Solution
+    reached: bool
+    findings: tuple[Finding, ...]
 
 
 def read_claim(path: Path) -> Claim:
@@ -123,70 +144,88 @@ def claim_from_bytes(content: bytes, where: str) -> Claim:
         said = msgspec.json.decode(content)
         document = msgspec.convert(said, _Document)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InputError(where, f"{error}; expected a {PLAN_SCHEMA} document. Write it with -o.") from None
+        problem_there = shortened(str(error), _LONGEST_PROBLEM)
+        raise InputError(where, f"{problem_there}; expected a {PLAN_SCHEMA} document. Plan again.") from None
     if document.schema != PLAN_SCHEMA:
-        raise InputError(where, f'"{document.schema[:60]}" is not read; expected "{PLAN_SCHEMA}". Name a plan.')
+        raise InputError(where, f'{quoted(document.schema)} is not read; expected "{PLAN_SCHEMA}". Name a plan.')
     problem = problem_from_document(document.inputs.problem, f"{where}, inputs.problem")
     cluster = document.inputs.cluster
     machines = None if cluster is None else cluster_from_document(cluster, f"{where}, inputs.cluster").nodes
-    named = document.inputs.options.get("objective")
     stages = tuple(Stage(stage.start, stage.end, stage.node) for stage in document.stages)
     return Claim(
         where=where,
         problem=problem,
         nodes=None if machines is None else {node.name: node for node in machines},
         outcome=document.outcome,
-        objectives=objectives_named(named if isinstance(named, str) else ",".join(o.name for o in document.objective)),
+        objectives=_objectives(document, where),
         placement=Placement(stages) if stages else None,
         header_sha256=document.inputs.header_sha256,
         said=said,
     )
 
 
+def _objectives(document: _Document, where: str) -> tuple[Objective, ...]:
+    """Return the objectives that were asked for, or where that is not said, those of the entries."""
+    named = document.inputs.options.get("objective")
+    try:
+        return objectives_named(named if isinstance(named, str) else ",".join(o.name for o in document.objective))
+    except InputError as error:
+        raise InputError(f"{where}, inputs.options.objective", error.problem) from None
+
+
 def findings(claim: Claim) -> tuple[Finding, ...]:
     """Return everything that the plan says and that its own inputs contradict; empty if it stands."""
-    found = [*_instance(claim)]
+    found = [*_input_findings(claim)]
     if claim.placement is None:
         if claim.outcome in (Outcome.OPTIMAL, Outcome.FEASIBLE):
             found.append(Finding("stages", f"none are given with the outcome {claim.outcome.value}"))
-        return tuple(found)
+        return (*found, *_differences(claim, _NO_ANSWER))
     if claim.outcome not in (Outcome.OPTIMAL, Outcome.FEASIBLE):
         found.append(Finding("outcome", f"{claim.outcome.value} is said beside a placement"))
     broken = violations(claim.problem, claim.placement)
     found.extend(Finding(f"rule {violation.rule}", violation.witness) for violation in broken)
-    if broken:
+    if broken or not _machines_match(claim):
         return tuple(found)
     found.extend(_figures(claim, claim.placement))
-    found.extend(_levels(claim, claim.placement))
+    optimal = claim.outcome is Outcome.OPTIMAL
+    entries = claim.said["objective"]
+    found.extend(level_findings(claim.problem, claim.objectives, claim.placement, entries, optimal=optimal))
     return tuple(found)
 
 
-def reproved(claim: Claim, effort: Effort) -> tuple[Solution, tuple[Finding, ...]]:
+def reproved(claim: Claim, effort: Effort) -> Reproof:
     """Solve the plan's problem again by another method than the one it names, and compare.
 
     CP-SAT alone proves again what closed forms and the exact search proved; a proof by CP-SAT goes through every
     prover there is.
     """
     methods = {entry.get("proof") for entry in claim.said["objective"]}
-    solution = solve(
-        claim.problem, claim.objectives, effort, provers=provers_for(claim.problem, exact="cp-sat" in methods)
-    )
-    found: list[Finding] = []
-    if solution.outcome is Outcome.UNKNOWN or (
-        solution.outcome is Outcome.FEASIBLE and claim.outcome is Outcome.OPTIMAL
-    ):
-        found.append(Finding("proof", "not reached again within the limits"))
-    elif (solution.placement is None) != (claim.placement is None):
-        found.append(Finding("outcome", f"{claim.outcome.value} is said, {solution.outcome.value} is proved"))
-    elif solution.outcome is Outcome.OPTIMAL:
-        for level, entry in zip(solution.levels, claim.said["objective"], strict=True):
-            if claim.outcome is Outcome.OPTIMAL and shown(level.value) != entry["value"]:
-                found.append(
-                    Finding(
-                        f"objective {level.objective.name}", f"{entry['value']} is said, {shown(level.value)} is best"
-                    )
-                )
-    return solution, tuple(found)
+    provers = provers_for(claim.problem) if ConstraintSolver.name in methods else (ConstraintSolver(),)
+    solution = solve(claim.problem, claim.objectives, effort, provers=provers)
+    proved = (Outcome.OPTIMAL, Outcome.INFEASIBLE)
+    reached = claim.outcome not in proved or solution.outcome in proved
+    return Reproof(solution, reached, tuple(_contradictions(claim, solution)))
+
+
+def _contradictions(claim: Claim, solution: Solution) -> Iterator[Finding]:
+    """Yield where what is proved or found now is not what the plan says."""
+    if claim.outcome is Outcome.INFEASIBLE and solution.placement is not None:
+        yield Finding("outcome", "infeasible is said, and there is a placement")
+    if claim.placement is not None and solution.outcome is Outcome.INFEASIBLE:
+        yield Finding("outcome", f"{claim.outcome.value} is said, infeasible is proved")
+    for level, entry in zip(solution.levels, claim.said["objective"], strict=False):
+        value, place = shown(level.value), f"objective {level.objective.name}"
+        if level.objective.name != entry["name"]:
+            return
+        if value < entry["value"] and claim.outcome is Outcome.OPTIMAL:
+            yield Finding(place, f"{short(entry['value'])} is called optimal, {value} is better")
+        if entry["bound"] is not None and value < entry["bound"]:
+            yield Finding(place, f"the bound {short(entry['bound'])} is above {value}, which is reached")
+        if level.proof != "none" and value > entry["value"]:
+            yield Finding(place, f"{short(entry['value'])} is said, and {value} is the best there is")
+        if value != entry["value"]:
+            # What comes after answers another question.
+            return
 
 
 def same_model(claim: Claim, inventory: Inventory) -> tuple[Finding, ...]:
@@ -198,78 +237,54 @@ def same_model(claim: Claim, inventory: Inventory) -> tuple[Finding, ...]:
     proper = [block.weight_bytes for block in blocks]
     if proper != [block.weight_bytes for block in claim.problem.blocks]:
         found.append(Finding("inputs.problem.blocks", "the weights of the blocks are not the model's"))
+    if claim.placement is not None and not violations(claim.problem, claim.placement) and _machines_match(claim):
+        stages = stages_of(claim.problem, claim.placement, claim.nodes)
+        seams = [seam_document(seam) for seam in seams_of(claim.problem, stages, inventory.architecture)]
+        found.extend(differences("seams", claim.said.get("seams"), seams))
     return tuple(found)
 
 
-def _instance(claim: Claim) -> list[Finding]:
+def _input_findings(claim: Claim) -> Iterator[Finding]:
+    """Yield where the inputs contradict each other."""
     proper = instance_sha256(claim.problem)
     if claim.said["inputs"]["instance_sha256"] != proper:
-        return [Finding("inputs.instance_sha256", f"the problem's own is {proper}")]
-    return []
+        yield Finding("inputs.instance_sha256", f"the problem's own is {proper}")
+    if not _machines_match(claim):
+        yield Finding("inputs.cluster", "its nodes are not those of inputs.problem")
 
 
-def _figures(claim: Claim, placement: Placement) -> list[Finding]:
+def _machines_match(claim: Claim) -> bool:
+    return claim.nodes is None or list(claim.nodes) == [node.name for node in claim.problem.nodes]
+
+
+def _figures(claim: Claim, placement: Placement) -> Iterator[Finding]:
     stages = stages_of(claim.problem, placement, claim.nodes)
+    proofs = [entry["proof"] for entry in claim.said["objective"] if entry["proof"] in PROOFS]
+    seams = [seam_document(seam) for seam in seams_of(claim.problem, stages, None)]
+    if claim.header_sha256 is not None:
+        # What an indexer hands on is a fact of the model, which the problem does not carry.
+        seams = _with_sidebands(seams, claim.said.get("seams"))
     proper = {
+        "proof": max(proofs, key=PROOFS.index, default=None),
         "stages": [stage_document(stage) for stage in stages],
         "pools": [pool_document(pool) for pool in pools_of(claim.problem, stages, claim.nodes)],
         "check": check_document(check_of(claim.problem, stages, ASSUMED_IMBALANCE)),
         "transfer": [transfer_document(transfer) for transfer in transfers_of(claim.problem, stages)],
-        "seams": [
-            seam_document(replace(seam, sideband_bytes_per_query=None))
-            for seam in seams_of(claim.problem, stages, None)
-        ],
+        "seams": seams,
     }
-    said = {name: claim.said.get(name) for name in proper}
-    if isinstance(said["seams"], list):
-        # What an indexer hands on is a fact of the model, which the problem does not carry.
-        said["seams"] = [{**seam, "sideband_bytes_per_query": None} for seam in said["seams"] if isinstance(seam, dict)]
-    return [difference for name, value in proper.items() for difference in _differences(name, said[name], value)]
+    yield from _differences(claim, proper)
 
 
-def _levels(claim: Claim, placement: Placement) -> list[Finding]:
-    found: list[Finding] = []
-    limits: Limits = NO_LIMITS
-    entries = claim.said["objective"]
-    if [objective.name for objective in claim.objectives] != [entry["name"] for entry in entries]:
-        return [Finding("objective", "the entries are not those of inputs.options.objective")]
-    for objective, entry in zip(claim.objectives, entries, strict=True):
-        cost = objective.cost(claim.problem, placement)
-        value = objective.value(cost)
-        place = f"objective {objective.name}"
-        if entry["value"] != shown(value):
-            found.append(Finding(place, f"{entry['value']} is said, the placement has {shown(value)}"))
-        if entry["bound"] is not None and _beyond(objective, shown(value), entry["bound"]):
-            found.append(Finding(place, f"the value {shown(value)} is better than the bound {entry['bound']}"))
-        if claim.outcome is Outcome.OPTIMAL and entry["bound"] != shown(value):
-            found.append(Finding(place, f"optimal is said, and the bound is {entry['bound']}"))
-        arithmetic = BOUNDS[objective.name](claim.problem, limits)
-        if arithmetic is not None and entry["bound"] is not None:
-            closed = shown(objective.value(arithmetic))
-            if _beyond(objective, entry["bound"], closed):
-                found.append(Finding(place, f"the bound {entry['bound']} is looser than the closed form's {closed}"))
-        limits = objective.at_most(limits, cost)
-    return found
+def _with_sidebands(seams: list[dict[str, Any]], said: object) -> list[dict[str, Any]]:
+    """Return seams with the sidebands that a document gives them, where it has as many."""
+    if not isinstance(said, list) or len(said) != len(seams):
+        return seams
+    return [
+        {**seam, _SIDEBAND: other.get(_SIDEBAND)} if isinstance(other, dict) else seam
+        for seam, other in zip(seams, said, strict=True)
+    ]
 
 
-def _beyond(objective: Objective, value: float, bound: float) -> bool:
-    """Return whether a value is better than a bound on it."""
-    return value < bound if objective.sense is Sense.MIN else value > bound
-
-
-def _differences(place: str, said: object, proper: object) -> list[Finding]:
-    if isinstance(proper, dict) and isinstance(said, dict) and said.keys() == proper.keys():
-        return [
-            finding for key, value in proper.items() for finding in _differences(f"{place}.{key}", said[key], value)
-        ]
-    if isinstance(proper, list) and isinstance(said, list) and len(said) == len(proper):
-        pairs = enumerate(zip(said, proper, strict=True))
-        return [finding for index, (one, other) in pairs for finding in _differences(f"{place}[{index}]", one, other)]
-    return (
-        [] if said == proper else [Finding(place, f"{_short(said)} is said, {_short(proper)} follows from the inputs")]
-    )
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:60]}…"  # noqa: PLR2004 - a finding is one line
+def _differences(claim: Claim, proper: dict[str, Any]) -> Iterator[Finding]:
+    for name, value in proper.items():
+        yield from differences(name, claim.said.get(name), value)

@@ -57,7 +57,10 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """The outcome with its placement (None unless optimal or feasible) and levels."""
+    """The outcome with its placement (None unless optimal or feasible) and levels.
+
+    `refuted_by` is the prover that showed that there is no placement, None unless infeasible.
+    """
 
     outcome: Outcome
     placement: Placement | None
@@ -65,6 +68,7 @@ class Solution:
     interrupted: bool
     deterministic_time: float
     wall_ms: int
+    refuted_by: str | None = None
 
 
 @dataclass(slots=True)
@@ -74,7 +78,7 @@ class _State:
     limits: Limits
     best: Placement | None
     open: bool
-    impossible: bool
+    refuted_by: str | None
     interrupted: bool
 
 
@@ -98,7 +102,7 @@ def solve(
     for objective in objectives:
         objective.needs(problem, objective.name)
     clock = Clock(effort)
-    state = _State(limits=NO_LIMITS, best=None, open=False, impossible=False, interrupted=False)
+    state = _State(limits=NO_LIMITS, best=None, open=False, refuted_by=None, interrupted=False)
     found: list[tuple[Objective, list[Bound]]] = []
     try:
         chosen = provers_for(problem) if provers is None else provers
@@ -124,8 +128,10 @@ def solve(
 
 
 def _without_placement(state: _State, clock: Clock) -> Solution:
-    outcome = Outcome.INFEASIBLE if state.impossible else Outcome.UNKNOWN
-    return Solution(outcome, None, (), state.interrupted, clock.deterministic_time, clock.wall_ms)
+    outcome = Outcome.UNKNOWN if state.refuted_by is None else Outcome.INFEASIBLE
+    return Solution(
+        outcome, None, (), state.interrupted, clock.deterministic_time, clock.wall_ms, refuted_by=state.refuted_by
+    )
 
 
 def _level(
@@ -152,7 +158,7 @@ def _level(
             if interval.impossible:
                 if state.best is not None:
                     raise AuditError(f"{prover.name} calls impossible what a placement already shows possible")
-                state.impossible = True
+                state.refuted_by = prover.name
                 return bounds
             if interval.lower is not None:
                 bounds.append(Bound(prover.name, interval.lower))

@@ -31,6 +31,7 @@ _SIZE_LIMIT = 2**64
 # The least bytes of an entry bound how many entries a file can hold.
 _LEAST_PAIR_BYTES = 8 + 1 + 4 + 1
 _LEAST_TENSOR_BYTES = 8 + 4 + 4 + 8
+_USUAL_TENSOR_BYTES = 64
 # And these what we are ready to keep of them: the largest headers in use have some 100 pairs and 2,000 tensors.
 _MOST_PAIRS = 2**14
 _MOST_TENSORS = 2**15
@@ -106,6 +107,7 @@ def _start(cursor: Cursor) -> tuple[int, int]:
         if count > most:
             problem = f"announces {count:,} {what}; expected at most {most:,} in a file of {cursor.size:,} bytes."
             raise cursor.refuse(8, f"{problem} Fetch the file again.")
+    cursor.later_bytes = tensor_count * _USUAL_TENSOR_BYTES
     return tensor_count, pair_count
 
 

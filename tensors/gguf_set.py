@@ -27,9 +27,12 @@ def gather(folder: Folder, name: str, *, allow_unknown_types: bool) -> Gathered:
     """Read the headers of the file `name` and of all parts of its set."""
     headers: list[FileHeader] = []
     digest = hashlib.sha256()
-    for part in set_of(folder, name):
+
+    def header_of(part: str) -> FileHeader:
         with folder.open(part) as source:
-            header = gguf.read_header(source, allow_unknown_types=allow_unknown_types)
+            return gguf.read_header(source, allow_unknown_types=allow_unknown_types)
+
+    for header in folder.each(header_of, set_of(folder, name)):
         digest.update(header.raw)
         headers.append(header._replace(raw=_NOTHING))
     _check_split(headers)

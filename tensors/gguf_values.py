@@ -41,6 +41,9 @@ _LONGEST_VALUE = 2**16
 _KEPT_BYTES = 2**20
 _NUMBER_BYTES = 8
 _LEAST_STRING = 8
+# Writers put it behind all other parts of a vocabulary.
+_LAST_LONG_KEY = "tokenizer.ggml.merges"
+_USUAL_STRING_BYTES = 16
 # A run of short strings is stepped over by one pattern, twice as fast as string by string; see benchmarks/headers.py.
 _RUN = 64
 _MANY = 4096
@@ -49,7 +52,10 @@ _COMMONEST = 7
 
 
 class Cursor:
-    """A place in the header of a source, and the byte order in which it reads on."""
+    """A place in the header of a source, and the byte order in which it reads on.
+
+    `later_bytes` is a guess at what comes after all values; a distant source is asked for it with them.
+    """
 
     def __init__(self, source: Source) -> None:
         self.prefix = Prefix(source, HEADER_LIMIT_BYTES)
@@ -59,6 +65,8 @@ class Cursor:
         self.position = 0
         self.order = "<"
         self.kept_bytes = 0
+        self.later_bytes = 0
+        self._seen = 0, 0
 
     def take(self, codes: str) -> tuple[int, ...]:
         """Read numbers by their `struct` codes and step behind them."""
@@ -84,14 +92,16 @@ class Cursor:
 
     def skip(self, count: int) -> None:
         """Step over `count` bytes."""
+        self.prefix.expect(self.position + count + self.later_bytes, sure=False)
         self.prefix.reach(self.position + count)
         self.position += count
 
-    def skip_strings(self, count: int) -> None:
-        """Step over `count` strings without a look at their text."""
+    def skip_strings(self, count: int, *, last: bool = False) -> None:
+        """Step over `count` strings without a look at their text; `last` says that no other long array follows."""
         length_at = _layout(self.order + "Q").unpack_from
         match_run = _short_strings().match if self.order == "<" and count > _MANY else None
         data, position = self.data, self.position
+        self._seen = position, count
         # A hostile length may step beyond every index; `reach` below refuses it.
         while count and position <= self.size:
             found = match_run(data, position) if match_run is not None and count >= _RUN else None
@@ -104,9 +114,23 @@ class Cursor:
                     position += length_at(data, position)[0] + _LEAST_STRING
                     count -= 1
             except (error, OverflowError):
-                self.prefix.reach(position + _LEAST_STRING * count)
+                self._fetch_strings(position, count, last=last)
         self.prefix.reach(position)
         self.position = position
+
+    def _fetch_strings(self, position: int, count: int, *, last: bool) -> None:
+        """Fetch more of an array that goes on at `position` with `count` strings."""
+        # Words of a vocabulary grow longer: those of the last window tell most of what is left.
+        seen_at, seen_count = self._seen
+        seen = seen_count - count
+        mean_bytes = (position - seen_at) // max(1, seen) or _USUAL_STRING_BYTES
+        self.prefix.expect(position + mean_bytes * count + self.later_bytes, sure=last and seen > count // 8)
+        # All of a window is looked at before the next is opened: the more strings, the better the guess.
+        if position + _LEAST_STRING > self.prefix.window_end:
+            self._seen = position, count
+        least_end = position + _LEAST_STRING * count
+        open_end = max(self.prefix.window_end, position + _LEAST_STRING)
+        self.prefix.reach(least_end if least_end > self.size else min(least_end, open_end))
 
     def keep(self, size_bytes: int) -> bool:
         """Return whether a value of that size may be kept, and count it if so."""
@@ -163,7 +187,7 @@ def _array(cursor: Cursor, key: str) -> MetadataValue:
     if kind == _STRING:
         _bound(cursor, start, key, length, _LEAST_STRING)
         first = cursor.position
-        cursor.skip_strings(length)
+        cursor.skip_strings(length, last=key == _LAST_LONG_KEY)
         if not short or not cursor.keep(cursor.position - first):
             return ArraySummary("string", length)
         cursor.position = first

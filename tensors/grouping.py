@@ -48,7 +48,10 @@ def group(headers: Sequence[FileHeader], architecture: Architecture) -> Grouping
     for what, listing in (("not recognised by name", unknown), ("blocks of an encoder beside the trunk", beside)):
         if listing:
             notes.append(f"{what}, listed as other: {listed([quoted(name) for name in listing])}")
-    return Grouping(tuple(tensors), trunk, nextn, _is_tied(tensors), tuple(notes))
+    tied = _is_tied(tensors)
+    if tied and architecture.tied is False:
+        notes.append("a matrix of the head's own is stated, and the files hold none: the input's is taken for it")
+    return Grouping(tuple(tensors), trunk, nextn, tied, tuple(notes))
 
 
 def _trunk_stack(names: list[list[ReadName]]) -> Stack:

@@ -12,8 +12,10 @@ if TYPE_CHECKING:
 
 __all__ = ["FileHeader", "Prefix", "StoredTensor", "whole"]
 
-_LEAST_WINDOW_BYTES = 2**18
+_LEAST_WINDOW_BYTES = 2**17
 _MOST_WINDOW_BYTES = 2**22
+_SPARE_BYTES = 3 * 2**17
+_LAST_WINDOW = 4
 
 
 class StoredTensor(NamedTuple):
@@ -43,7 +45,9 @@ class FileHeader(NamedTuple):
 class Prefix:
     """The first bytes of a source, fetched in windows because nobody says beforehand where a header ends.
 
-    A window is an eighth of what is there, from 256 KiB to 4 MiB: few reads, and never much more than the header.
+    A window is an eighth of what is there, from 128 KiB to 4 MiB, or goes to where the header is thought to end. A
+    distant source makes one request of each, so the fourth is the last where it can be: unless a parser is sure of the
+    end, it goes as far as a header may, and is left when the end is found. `window_end` is where the open one ends.
     """
 
     def __init__(self, source: Source, limit_bytes: int) -> None:
@@ -52,6 +56,15 @@ class Prefix:
         self.data = bytearray()
         self._source = source
         self._limit_bytes = limit_bytes
+        self._windows = 0
+        self.window_end = 0
+        self._expected_end = 0
+        self._sure = False
+
+    def expect(self, end: int, *, sure: bool) -> None:
+        """Say where the header is thought to end; the next window goes a fifth beyond."""
+        self._expected_end = end + end // 5 + _SPARE_BYTES
+        self._sure = sure
 
     def reach(self, stop: int) -> None:
         """Fetch all bytes before `stop`.
@@ -70,11 +83,19 @@ class Prefix:
             )
         while len(self.data) < stop:
             held = len(self.data)
-            window_bytes = min(_MOST_WINDOW_BYTES, max(_LEAST_WINDOW_BYTES, held // 8, stop - held))
-            window = self._source.read(held, min(self.size, held + window_bytes))
+            if held >= self.window_end:
+                self._open_window(held, stop)
+            window = self._source.read(held, self.window_end)
             if not window:
                 raise FormatError(self.location, held, self._ends(stop))
             self.data += window
+
+    def _open_window(self, held: int, stop: int) -> None:
+        self._windows += 1
+        end = held + min(_MOST_WINDOW_BYTES, max(_LEAST_WINDOW_BYTES, held // 8))
+        if self._windows > _LAST_WINDOW or (self._windows == _LAST_WINDOW and not self._sure):
+            end = self._limit_bytes
+        self.window_end = max(stop, min(self.size, self._limit_bytes, max(end, self._expected_end)))
 
     @staticmethod
     def _ends(stop: int) -> str:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from tensors.sources import Folder
 
-__all__ = ["CONFIG", "INDEX_SUFFIX", "PartName", "choose", "listed", "part_name", "set_of"]
+__all__ = ["CONFIG", "INDEX_SUFFIX", "PartName", "choose", "listed", "missing", "part_name", "set_of"]
 
 CONFIG: Final = "config.json"
 INDEX_SUFFIX: Final = ".safetensors.index.json"
@@ -54,12 +54,17 @@ def set_of(folder: Folder, name: str) -> tuple[str, ...]:
     if part is None:
         return (name,)
     names = tuple(part.sibling(number) for number in range(1, part.total + 1))
-    missing = [sibling for sibling in names if not folder.has(sibling)]
-    if missing:
-        verb = "is" if len(missing) == 1 else "are"
-        problem = f"{listed(missing)} {verb} missing; expected all {part.total} parts of {part.stem} in one folder."
+    absent = missing(folder, names)
+    if absent:
+        verb = "is" if len(absent) == 1 else "are"
+        problem = f"{listed(absent)} {verb} missing; expected all {part.total} parts of {part.stem} in one folder."
         raise SourceError(folder.location, f"{problem} Fetch the rest.")
     return names
+
+
+def missing(folder: Folder, names: Sequence[str]) -> list[str]:
+    """Return the names that a folder does not have."""
+    return [name for name, there in zip(names, folder.each(folder.has, names), strict=True) if not there]
 
 
 def choose(folder: Folder) -> str:

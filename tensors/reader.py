@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tensors.grouping import group
 from tensors.inventory import Inventory, ModelFile
 from tensors.parts import CONFIG, choose
-from tensors.sources import open_location
+from tensors.sources import TIME_LIMIT_SECONDS, visit
 
 if TYPE_CHECKING:
     import os
@@ -19,8 +19,17 @@ if TYPE_CHECKING:
 __all__ = ["read", "read_from"]
 
 
-def read(location: str | os.PathLike[str], *, allow_unknown_types: bool = False) -> Inventory:
+def read(
+    location: str | os.PathLike[str],
+    *,
+    allow_unknown_types: bool = False,
+    cache: bool = True,
+    time_limit_seconds: float = TIME_LIMIT_SECONDS,
+) -> Inventory:
     """Read the headers of a model: a GGUF or safetensors file, any part of a set, an index, or a folder.
+
+    It may be distant: `https://HOST/FILE` or `hf://ORG/REPO[@REVISION][/FILE]`. Then all headers are read within the
+    time limit, and with `cache` they are kept on disk.
 
     With `allow_unknown_types`, tensors of types that are not known are listed with the bytes they take up in the file;
     without it the first of them is an error.
@@ -29,8 +38,11 @@ def read(location: str | os.PathLike[str], *, allow_unknown_types: bool = False)
         SourceError: a file is missing or cannot be read.
         FormatError: a header is not sound.
     """
-    folder, named = open_location(location)
-    return read_from(folder, named, allow_unknown_types=allow_unknown_types)
+
+    def read_here(folder: Folder, name: str | None) -> Inventory:
+        return read_from(folder, name, allow_unknown_types=allow_unknown_types)
+
+    return visit(location, read_here, cache=cache, time_limit_seconds=time_limit_seconds)
 
 
 def read_from(folder: Folder, name: str | None, *, allow_unknown_types: bool) -> Inventory:

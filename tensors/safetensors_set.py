@@ -11,7 +11,7 @@ from tensors import architecture, safetensors
 from tensors.errors import FormatError, SourceError
 from tensors.gathered import Gathered, shapes_of
 from tensors.header import whole
-from tensors.parts import CONFIG, INDEX_SUFFIX, listed, part_name, set_of
+from tensors.parts import CONFIG, INDEX_SUFFIX, listed, missing, part_name, set_of
 from tensors.safetensors_index import Index, read_index
 from tensors.text import quoted
 
@@ -39,9 +39,12 @@ def gather(folder: Folder, name: str, *, allow_unknown_types: bool) -> Gathered:
     config = _read_config(folder) if folder.has(CONFIG) else {}
     headers: list[FileHeader] = []
     digest = hashlib.sha256()
-    for shard in shards:
+
+    def header_of(shard: str) -> FileHeader:
         with folder.open(shard) as source:
-            header = safetensors.read_header(source, allow_unknown_types=allow_unknown_types)
+            return safetensors.read_header(source, allow_unknown_types=allow_unknown_types)
+
+    for header in folder.each(header_of, shards):
         digest.update(header.raw)
         headers.append(header._replace(raw=_NOTHING))
     notes = _against_index(index, headers) if index else []
@@ -84,10 +87,10 @@ def _shards(folder: Folder, index: Index) -> list[str]:
         if not folder.encloses(shard):
             problem = f"lists the file {quoted(shard)}; expected plain names of files in its own folder."
             raise FormatError(index.location, 0, f"{problem} Do not use this model.")
-    missing = [shard for shard in shards if not folder.has(shard)]
-    if missing:
-        verb = "is" if len(missing) == 1 else "are"
-        problem = f"{listed(missing)} {verb} missing; expected every file that {index.name} lists."
+    absent = missing(folder, shards)
+    if absent:
+        verb = "is" if len(absent) == 1 else "are"
+        problem = f"{listed(absent)} {verb} missing; expected every file that {index.name} lists."
         raise SourceError(folder.location, f"{problem} Fetch the rest.")
     return shards
 

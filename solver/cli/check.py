@@ -15,8 +15,7 @@ from solver.recheck import Finding, findings, read_claim, reproved, same_model
 from solver.report.terminal import escape
 
 if TYPE_CHECKING:
-    from solver.recheck import Claim
-    from solver.solve import Solution
+    from solver.recheck import Claim, Reproof
 
 __all__ = ["check"]
 
@@ -43,41 +42,51 @@ def check(
         from tensors import read  # noqa: PLC0415 - most audits need no reader
 
         found.extend(same_model(claim, read(model)))
-    solution = None
+    reproof = None
     if reprove:
         effort = Effort(limits.time_limit, limits.deterministic_limit, limits.workers, limits.seed)
-        solution, more = reproved(claim, effort)
-        found.extend(more)
+        reproof = reproved(claim, effort)
+        found.extend(reproof.findings)
     if json:
-        write_document(_document(claim, found, solution))
+        write_document(_document(claim, found, reproof))
     else:
-        write_text(_text(claim, found, solution))
-    return ExitCode.ANSWER_IS_NO if found else ExitCode.ANSWERED
+        write_text(_text(claim, found, reproof))
+    return _code(found, reproof)
 
 
-def _document(claim: Claim, found: list[Finding], solution: Solution | None) -> dict[str, object]:
+def _code(found: list[Finding], reproof: Reproof | None) -> ExitCode:
+    if reproof is not None and reproof.solution.interrupted:
+        return ExitCode.INTERRUPTED
+    if found:
+        return ExitCode.ANSWER_IS_NO
+    return ExitCode.ANSWERED if reproof is None or reproof.reached else ExitCode.NO_ANSWER
+
+
+def _document(claim: Claim, found: list[Finding], reproof: Reproof | None) -> dict[str, object]:
     return {
         "schema": CHECK_SCHEMA,
         "plan": claim.where,
         "outcome": claim.outcome.value,
         "holds": not found,
         "findings": [{"place": finding.place, "problem": finding.problem} for finding in found],
-        "reproved": None if solution is None else solution.outcome.value,
+        "reproved": None if reproof is None else reproof.solution.outcome.value,
         "proofs": None
-        if solution is None
-        else [{"name": level.objective.name, "proof": level.proof} for level in solution.levels],
+        if reproof is None
+        else [{"name": level.objective.name, "proof": level.proof} for level in reproof.solution.levels],
     }
 
 
-def _text(claim: Claim, found: list[Finding], solution: Solution | None) -> str:
+def _text(claim: Claim, found: list[Finding], reproof: Reproof | None) -> str:
     if found:
         lines = [f"{claim.where}: the plan does not stand; {len(found)} finding(s)."]
         lines += [f"  {finding.place}: {finding.problem}" for finding in found]
     else:
         lines = [f"{claim.where}: the plan stands; every figure follows from its own inputs."]
-    if solution is not None:
+    if reproof is not None:
+        solution = reproof.solution
         proofs = ", ".join(f"{level.objective.name} by {level.proof}" for level in solution.levels)
-        lines.append(f"Proved again: {solution.outcome.value}{f' ({proofs})' if proofs else ''}.")
+        said = "Proved again" if reproof.reached else "Not proved again within the limits"
+        lines.append(f"{said}: {solution.outcome.value}{f' ({proofs})' if proofs else ''}.")
     elif not found:
         lines.append("Proofs are its own claims: --reprove proves them again by another method.")
     return "".join(f"{escape(line)}\n" for line in lines)

@@ -6,7 +6,17 @@ import os
 import tempfile
 from pathlib import Path
 
-__all__ = ["write_file"]
+__all__ = ["check_folder", "write_file"]
+
+
+def check_folder(path: Path) -> None:
+    """Refuse a path in a folder that is not there: better before a long search than behind it.
+
+    Raises:
+        OSError: the folder does not exist.
+    """
+    if not path.parent.is_dir():
+        raise FileNotFoundError(2, "No such folder", str(path.parent))
 
 
 def write_file(path: Path, text: str) -> None:
@@ -15,8 +25,7 @@ def write_file(path: Path, text: str) -> None:
     Raises:
         OSError: the folder does not exist or cannot be written.
     """
-    if not path.parent.is_dir():
-        raise FileNotFoundError(2, "No such folder", str(path.parent))
+    check_folder(path)
     if path.exists() and not path.is_file():
         # A device such as /dev/stdout is written, never replaced.
         path.write_text(text, encoding="utf-8")

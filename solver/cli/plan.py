@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from solver.cli.files import write_file
+from solver.cli.files import check_folder, write_file
 from solver.cli.options import (
     ClusterOptions,
     EngineOptions,
@@ -60,6 +60,9 @@ def plan(
 ) -> ExitCode:
     """Place a model on the nodes of a cluster, with a proof: the main job."""
     wanted = objectives_named(",".join(objective.objective))
+    for path in (problem.write_problem, output.output, output.report):
+        if path is not None:
+            check_folder(path)
     question = question_of(model, cluster, problem, workload, engine, rules)
     effort = Effort(limits.time_limit, limits.deterministic_limit, limits.workers, limits.seed)
     with shown_progress(quiet=output.json) as progress:

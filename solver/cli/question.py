@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Question", "question_of", "setting_of"]
 
+# What errors name as the place of rules that flags give.
+_WHERE = "layerfit plan"
+
 
 @dataclass(frozen=True, slots=True)
 class Question:
@@ -50,12 +53,12 @@ def question_of(
     if problem.problem is not None:
         _refuse_beside_problem(model, cluster, workload, engine)
         asked = read_problem(problem.problem)
-        return Question(checked(replace(asked, rules=_merged(asked.rules, rules)), "rules"), None, None, ())
+        return Question(checked(replace(asked, rules=_merged(asked.rules, rules)), _WHERE), None, None, ())
     machines = cluster_of(cluster, "plan", has_model=model is not None)
     inventory, remarks = _example() if model is None else (_read(model), ())
     setting, asked = setting_of(inventory, machines, workload, engine, rules.rules())
     path = None if model is None or "://" in model else str(Path(model).absolute())
-    return Question(checked(asked, "rules"), setting, path, remarks)
+    return Question(checked(asked, _WHERE), setting, path, remarks)
 
 
 def setting_of(

@@ -214,7 +214,9 @@ def transfer_document(transfer: Transfer) -> dict[str, Any]:
 
 
 def _solver(plan: Plan, effort: Effort, *, timings: bool) -> dict[str, Any]:
-    names = {bound.name for level in plan.solution.levels for bound in level.bounds}
+    names = [bound.name for level in plan.solution.levels for bound in level.bounds]
+    if plan.solution.refuted_by is not None:
+        names.append(plan.solution.refuted_by)
     document: dict[str, Any] = {
         "backend": max(names, key=PROOFS.index, default="closed form"),
         "version": version("ortools"),

@@ -5,9 +5,59 @@ Parsers see the two protocols alone, so that every kind of place counts and boun
 
 from __future__ import annotations
 
+import os
+import re
+from typing import TYPE_CHECKING, Final
+
+from tensors.sources.address import shown_location
 from tensors.sources.local import FileSource, LocalFolder
 from tensors.sources.local import open_local as open_location
 from tensors.sources.memory import BytesSource
 from tensors.sources.protocols import Folder, Source, is_plain
 
-__all__ = ["BytesSource", "FileSource", "Folder", "LocalFolder", "Source", "is_plain", "open_location"]
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tensors.sources.protocols import Result
+
+__all__ = [
+    "TIME_LIMIT_SECONDS",
+    "BytesSource",
+    "FileSource",
+    "Folder",
+    "LocalFolder",
+    "Source",
+    "is_plain",
+    "open_location",
+    "shown_location",
+    "visit",
+]
+
+TIME_LIMIT_SECONDS: Final = 120.0
+"""How long all headers of a distant model may take where nobody says otherwise."""
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+
+
+def visit(
+    location: str | os.PathLike[str],
+    use: Callable[[Folder, str | None], Result],
+    *,
+    cache: bool,
+    time_limit_seconds: float,
+) -> Result:
+    """Return what `use` makes of the folder of a model and, unless the folder itself was named, the name of a file.
+
+    The folder is a path of this machine or, by an address, a distant one: that is read within a limit of time, and with
+    `cache` its headers are kept on disk for the next time.
+
+    Raises:
+        SourceError: there is nothing at that place, or it cannot be read.
+    """
+    place = os.fspath(location)
+    if not _SCHEME.match(place):
+        return use(*open_location(place))
+    # Everything about the web is loaded when something there is named.
+    from tensors.sources.remote import visit_remote  # noqa: PLC0415
+
+    return visit_remote(place, use, cache=cache, time_limit_seconds=time_limit_seconds)

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from tensors.errors import SourceError
-from tensors.sources.protocols import is_plain
+from tensors.sources.protocols import MOST_AT_ONCE_BYTES, is_plain
 
 if TYPE_CHECKING:
-    from tensors.sources.protocols import Folder
+    from collections.abc import Callable, Iterable, Iterator
+
+    from tensors.sources.protocols import Folder, Result
 
 __all__ = ["FileSource", "LocalFolder", "open_local"]
 
@@ -36,10 +38,10 @@ class FileSource:
         self.size = status.st_size
 
     def read(self, start: int, stop: int) -> bytes:
-        """Return the bytes of [start, stop), fewer where the file ends before `stop`."""
+        """Return bytes from `start` on: as many as come at once, none of them from `stop` on."""
         self.reads += 1
         try:
-            data = os.pread(self._descriptor, stop - start, start)
+            data = os.pread(self._descriptor, min(stop - start, MOST_AT_ONCE_BYTES), start)
         except OSError as error:
             raise SourceError(self.location, _refusal(error)) from error
         self.bytes_read += len(data)
@@ -100,6 +102,10 @@ class LocalFolder:
     def open(self, name: str) -> FileSource:
         """Open one of its files."""
         return FileSource(self.path / name)
+
+    def each(self, function: Callable[[str], Result], names: Iterable[str]) -> Iterator[Result]:
+        """Yield what a function gives for names of files, in their order."""
+        return map(function, names)
 
 
 def open_local(location: str | os.PathLike[str]) -> tuple[Folder, str | None]:

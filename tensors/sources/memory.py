@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Self
 
+from tensors.sources.protocols import MOST_AT_ONCE_BYTES
+
 __all__ = ["BytesSource"]
 
 
@@ -19,8 +21,8 @@ class BytesSource:
         self._data = data
 
     def read(self, start: int, stop: int) -> bytes:
-        """Return the bytes of [start, stop), fewer where they end before `stop`."""
-        data = self._data[start:stop]
+        """Return bytes from `start` on: as many as come at once, none of them from `stop` on."""
+        data = self._data[start : min(stop, start + MOST_AT_ONCE_BYTES)]
         self.reads += 1
         self.bytes_read += len(data)
         return data

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Protocol, Self
+from typing import TYPE_CHECKING, Final, Protocol, Self, TypeVar
 
-__all__ = ["Folder", "Source", "is_plain"]
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+__all__ = ["MOST_AT_ONCE_BYTES", "Folder", "Result", "Source", "is_plain"]
+
+Result = TypeVar("Result")
+
+MOST_AT_ONCE_BYTES: Final = 2**20
+"""What one read gives at most, so that a hostile header is seen through before much of it is held."""
 
 _PATH_CHARACTERS = frozenset("/\\:\0")
 
@@ -25,7 +33,10 @@ class Source(Protocol):
         """Return the length of the file in bytes."""
 
     def read(self, start: int, stop: int) -> bytes:
-        """Return the bytes of [start, stop), fewer where the file ends before `stop`.
+        """Return bytes from `start` on: as many as come at once, none of them from `stop` on.
+
+        There is at least one, unless the file ends at `start`. A distant source asks for all of [start, stop) in one
+        request, so `stop` is how far reading is thought to go.
 
         Raises:
             SourceError: the bytes cannot be had.
@@ -68,6 +79,9 @@ class Folder(Protocol):
         Raises:
             SourceError: there is no such file, or it cannot be read.
         """
+
+    def each(self, function: Callable[[str], Result], names: Iterable[str]) -> Iterator[Result]:
+        """Yield what a function gives for names of files, in their order; of a distant folder, several at a time."""
 
 
 def is_plain(name: str) -> bool:

@@ -97,6 +97,16 @@ def test_any_small_problem_with_rules_gets_its_canonical_best(problem: Problem, 
     assert_both_best(problem, wanted)
 
 
+@settings(max_examples=40, deadline=None)
+@given(problem=ruled_problems(), wanted=st.sampled_from(LISTS))
+def test_cp_sat_needs_no_bound_of_others(problem: Problem, wanted: str) -> None:
+    """Alone it proves the same, so that it can prove again what others proved."""
+    objectives = objectives_named(wanted)
+    solution = solve(problem, objectives, EFFORT, provers=(ConstraintSolver(),))
+
+    assert_best(best_by_trying(problem, objectives), solution)
+
+
 @pytest.mark.parametrize("fifteen", range(20))
 def test_search_and_model_agree_on_larger_problems(fifteen: int) -> None:
     """Two methods that share no search: the same values as fractions, and the same placement."""

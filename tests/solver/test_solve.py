@@ -164,8 +164,10 @@ def test_a_wrong_answer_of_a_prover_is_refused(provers: Callable[[], list[Plante
 
 
 def test_impossible_is_infeasible() -> None:
-    solution = planted(Planted([says(impossible=True)]))
+    """And it is known who showed it."""
+    solution = planted(Planted([says(2)], name="first"), Planted([says(impossible=True)]))
 
+    assert "planted" == solution.refuted_by
     assert (Outcome.INFEASIBLE, None, (), False) == (
         solution.outcome,
         solution.placement,

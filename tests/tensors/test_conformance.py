@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import csv
+import gzip
+import json
 import subprocess
 from collections import Counter
+from math import prod
 from typing import TYPE_CHECKING
 
 import pytest
 
+from benchmarks.forge import MemoryFolder, safetensors
 from tensors import FormatError, Part, Role, read
+from tensors.reader import read_from
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -144,3 +149,37 @@ def _verdict(path: Path) -> str:
         return "accept" if conserved(read(path)) else "accept, and bytes are lost"
     except FormatError as error:
         return "reject" if str(error).isprintable() else "reject, and say so in more than a line"
+
+
+SMALL = ("GLM-4.5-Air.checkpoint", "Jamba-default.checkpoint", "Nemotron-H-56B.checkpoint")
+WIDTHS = {"bfloat16": ("BF16", 2), "float32": ("F32", 4), "float16": ("F16", 2), "int64": ("I64", 8)}
+
+
+def test_models_as_their_classes_declare_them_are_read_row_by_row(data_folder: Path) -> None:
+    """Written as headers without data: every row's bytes are its shape times its type, and no row is lost."""
+    seen = []
+    for path in sorted((data_folder / "inventories" / "meta").glob("*.json.gz")):
+        stem = path.name.removesuffix(".json.gz")
+        if not (stem.endswith(".transformers") or stem in SMALL):
+            continue
+        document = json.loads(gzip.decompress(path.read_bytes()))
+        layout: dict[str, tuple[str, list[int], tuple[int, int]]] = {}
+        end = 0
+        for name, shape, dtype in document["tensors"]:
+            kind, width = WIDTHS[dtype]
+            begin, end = end, end + width * prod(shape)
+            layout[name] = (kind, shape, (begin, end))
+        files = {"model.safetensors": safetensors(layout, data_bytes=0)}
+        config = data_folder / "configs" / document["config_file"]
+        if config.is_file():
+            files["config.json"] = config.read_bytes()
+        inventory = read_from(MemoryFolder(files), None, allow_unknown_types=False)
+
+        assert list(layout) == [tensor.name for tensor in inventory.tensors]
+        assert (end, end) == (inventory.weight_bytes, inventory.files[0].missing_bytes)
+        assert document["state_dict_elements"] == sum(tensor.elements for tensor in inventory.tensors)
+        assert not [note for note in inventory.notes if "not recognised" in note]
+        assert min(block.weight_bytes for block in inventory.blocks()) > 0
+        seen.append(stem)
+
+    assert len(seen) >= 10

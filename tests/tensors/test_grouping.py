@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def architecture(trunk_blocks: int, nextn_blocks: int = 0) -> Architecture:
+def architecture(trunk_blocks: int, nextn_blocks: int = 0, *, tied: bool | None = None) -> Architecture:
     """Return an architecture that states nothing but its blocks."""
     return Architecture(
         family="any",
@@ -29,7 +29,7 @@ def architecture(trunk_blocks: int, nextn_blocks: int = 0) -> Architecture:
         experts=None,
         index_topk=None,
         full_indexer_blocks=(),
-        tied=None,
+        tied=tied,
         cache=MissingFact("nothing is stated"),
     )
 
@@ -125,6 +125,15 @@ def test_a_head_is_tied_where_an_embedding_is_there_and_no_matrix_of_a_head() ->
         grouped(names, architecture(0)).tied
         for names in ([embedding, norm], [embedding, norm, head], [head], ["v.patch_embd.weight"])
     ]
+
+
+def test_a_head_that_is_stated_and_not_there_is_noted() -> None:
+    names = ["model.embed_tokens.weight", "model.norm.weight"]
+
+    assert ("a matrix of the head's own is stated, and the files hold none: the input's is taken for it",) == grouped(
+        names, architecture(0, tied=False)
+    ).notes
+    assert () == grouped(names, architecture(0, tied=True)).notes
 
 
 NAMES = st.lists(

@@ -1,0 +1,79 @@
+"""Files are written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import TYPE_CHECKING
+
+import pytest
+
+from solver.cli import files
+from solver.cli.files import check_folder, write_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_a_file_is_written_with_the_rights_of_any_other(tmp_path: Path) -> None:
+    (tmp_path / "plain").write_text("")
+    write_file(tmp_path / "new.json", "{…}\n")
+
+    assert "{…}\n" == (tmp_path / "new.json").read_text(encoding="utf-8")
+    assert stat.S_IMODE((tmp_path / "plain").stat().st_mode) == stat.S_IMODE((tmp_path / "new.json").stat().st_mode)
+
+
+def test_a_file_that_is_there_is_replaced_in_one_step(tmp_path: Path) -> None:
+    """Whoever has it open goes on reading the old one."""
+    path = tmp_path / "plan.json"
+    path.write_text("old")
+    with path.open(encoding="utf-8") as reader:
+        write_file(path, "new")
+
+        assert ("old", "new") == (reader.read(), path.read_text())
+
+
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
+def test_a_file_that_cannot_be_finished_leaves_the_old_one_and_nothing_beside_it(
+    error: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    path = tmp_path / "plan.json"
+    path.write_text("old")
+    monkeypatch.setattr(files.Path, "replace", fail)
+    with pytest.raises(type(error)):
+        write_file(path, "new")
+
+    assert [path] == list(tmp_path.iterdir())
+    assert "old" == path.read_text()
+
+
+def test_a_folder_that_is_not_there_is_named_before_anything_else_happens(tmp_path: Path) -> None:
+    for refuse in (
+        lambda: check_folder(tmp_path / "no" / "a.json"),
+        lambda: write_file(tmp_path / "no" / "a.json", ""),
+    ):
+        with pytest.raises(FileNotFoundError) as caught:
+            refuse()
+
+        assert str(tmp_path / "no") == caught.value.filename
+    check_folder(tmp_path / "a.json")
+
+
+def test_a_device_is_written_and_not_replaced(tmp_path: Path) -> None:
+    """As /dev/stdout is, or a named pipe that another program reads."""
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    write_file(path, "text")
+
+    assert b"text" == os.read(reader, 100)
+    assert stat.S_ISFIFO(path.stat().st_mode)
+    os.close(reader)
+
+
+def test_a_folder_is_no_file(tmp_path: Path) -> None:
+    with pytest.raises(IsADirectoryError):
+        write_file(tmp_path, "text")

@@ -1,0 +1,135 @@
+"""Plan files that nobody wrote in earnest: one line each, whatever stands in them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from support.plan_documents import changed, found_in, planned
+
+from solver.errors import InputError
+from solver.recheck import Finding, claim_from_bytes, findings, read_claim
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+EXPECTED = "expected a layerfit/plan/1 document. Plan again."
+HOSTILE: list[tuple[bytes, str]] = [
+    (b"", f"plan.json: Input data was truncated; {EXPECTED}"),
+    (b"not JSON", f"plan.json: JSON is malformed: invalid character (byte 4); {EXPECTED}"),
+    (b"\xff\xfe", f"plan.json: JSON is malformed: invalid character (byte 0); {EXPECTED}"),
+    (b'{"schema": "\xff"}', f"plan.json: Invalid UTF-8 encoded string; {EXPECTED}"),
+    (b"[]", f"plan.json: Expected `object`, got `array`; {EXPECTED}"),
+    (b"null", f"plan.json: Expected `object`, got `null`; {EXPECTED}"),
+    (b"[" * 1_000_000, f"plan.json: maximum recursion depth exceeded while deserializing an object; {EXPECTED}"),
+    (b'{"a":' * 1_000_000, f"plan.json: maximum recursion depth exceeded while deserializing an object; {EXPECTED}"),
+    (b"9" * 5000, f"plan.json: Integer value out of range; {EXPECTED}"),
+    (b"1e999", f"plan.json: Number out of range; {EXPECTED}"),
+]
+
+
+@pytest.mark.parametrize(("content", "message"), HOSTILE, ids=[str(number) for number in range(len(HOSTILE))])
+def test_text_that_is_no_plan_is_one_line(content: bytes, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        claim_from_bytes(content, "plan.json")
+
+    assert message == str(caught.value)
+
+
+NO_PROBLEM = "expected a layerfit/problem/1 document. Correct it."
+SHAPES: list[tuple[tuple[str | int, ...], object, str]] = [
+    (("schema",), "layerfit/plan/2", '"layerfit/plan/2" is not read; expected "layerfit/plan/1". Name a plan.'),
+    (("schema",), 1, f"Expected `str`, got `int` - at `$.schema`; {EXPECTED}"),
+    (("outcome",), "splendid", f"Invalid enum value 'splendid' - at `$.outcome`; {EXPECTED}"),
+    (("outcome",), "x" * 9999, f"Invalid enum value '{'x' * 180}…; {EXPECTED}"),
+    (("stages",), {}, f"Expected `array`, got `object` - at `$.stages`; {EXPECTED}"),
+    (("stages", 0), 5, f"Expected `object`, got `int` - at `$.stages[0]`; {EXPECTED}"),
+    (("stages", 0, "start"), -1, f"Expected `int` >= 0 - at `$.stages[0].start`; {EXPECTED}"),
+    (("stages", 0, "end"), 10**400, f"Expected `int` <= 2147483648 - at `$.stages[0].end`; {EXPECTED}"),
+    (("stages", 0, "end"), True, f"Expected `int`, got `bool` - at `$.stages[0].end`; {EXPECTED}"),
+    (("objective", 0, "value"), None, f"Expected `int | float`, got `null` - at `$.objective[0].value`; {EXPECTED}"),
+    (("inputs", "problem"), [], f"Expected `object`, got `array` - at `$.inputs.problem`; {EXPECTED}"),
+]
+INNER_SHAPES: list[tuple[tuple[str | int, ...], object, str]] = [
+    (
+        ("inputs", "options", "objective"),
+        "speed",
+        'options.objective: "speed" is not one; expected some of balance, load, nodes. Correct the list.',
+    ),
+    (("inputs", "problem", "blocks"), [], f"problem: Expected `array` of length >= 1 at blocks; {NO_PROBLEM}"),
+    (
+        ("inputs", "problem", "blocks", 0, "weight_bytes"),
+        10**400,
+        f"problem: Expected `int` <= 1152921504606846976 at blocks[0].weight_bytes; {NO_PROBLEM}",
+    ),
+    (
+        ("inputs", "cluster"),
+        {"nodes": []},
+        "cluster: Object missing required field `latency_n…; expected a normalised cluster. Plan again.",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        *((path, value, f"plan.json: {message}") for path, value, message in SHAPES),
+        *((path, value, f"plan.json, inputs.{message}") for path, value, message in INNER_SHAPES),
+    ],
+    ids=lambda part: ".".join(map(str, part)) if isinstance(part, tuple) else "",
+)
+def test_a_plan_of_the_wrong_shape_is_one_line_with_its_path(
+    path: tuple[str | int, ...], value: object, message: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        found_in(changed(planned(), path, value))
+
+    assert message == str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("objective", 0, "value"), 10**400),
+        (("objective", 0, "bound"), -(10**400)),
+        (("objective", 0, "gap"), 10**400),
+        (("objective", 0, "bounds"), {"a": 1}),
+        (("objective", 0, "bounds", 0), []),
+        (("objective", 0, "bounds", 0, "name"), []),
+        (("objective", 0, "bounds", 0, "value"), "1"),
+        (("objective", 0, "proof"), "divination"),
+        (("pools", 0), "x" * 10_000),
+        (("pools",), None),
+        (("seams", 0), [[[[[]]]]]),
+        (("seams",), 7),
+        (("check",), []),
+        (("check", "imbalance"), 10**4000),
+        (("transfer", 0, "seconds"), {"deep": {"deeper": []}}),
+        (("proof",), {}),
+    ],
+    ids=lambda part: ".".join(map(str, part)) if isinstance(part, tuple) else "",
+)
+def test_a_hostile_value_is_a_short_finding(path: tuple[str | int, ...], value: object) -> None:
+    """Whatever stands where a figure belongs: found, on one line that a terminal can show."""
+    found = found_in(changed(planned(), path, value))
+
+    assert () != found
+    assert all(len(f"{finding.place}: {finding.problem}") < 300 for finding in found)
+
+
+def test_a_deep_value_is_found_without_being_unrolled() -> None:
+    text = json.dumps(changed(planned(), ("pools", 0), "DEEP")).replace('"DEEP"', "[" * 900 + "]" * 900)
+
+    assert (Finding("pools[0]", "a list of 1 is said, an object of 7 follows from the inputs"),) == findings(
+        claim_from_bytes(text.encode(), "plan.json")
+    )
+
+
+def test_a_file_that_is_not_there_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        read_claim(tmp_path / "plan.json")
+
+    assert "plan.json: No such file or directory; expected a layerfit/plan/1 document. Check the path." == str(
+        caught.value
+    )

@@ -1,0 +1,126 @@
+"""Proofs reached again by another method: claims that are false are found, and true ones stand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from support.plan_documents import EFFORT, claim_of, document_of, found_in, places, planned
+from support.plans import unknown_plan
+from support.planted import Planted, says
+from support.problems import problem_of
+
+from solver.effort import Effort
+from solver.objectives import OBJECTIVES, objectives_named
+from solver.plan import Plan, plan, project
+from solver.problem import Placement, Stage
+from solver.recheck import Finding, Reproof, reproved
+from solver.solve import Bound, Level, Outcome, Solution, solve
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+THREES = problem_of((3, 3, 3), (7, 7, 7))
+SPREAD = Placement((Stage(0, 1, "n0"), Stage(1, 2, "n1"), Stage(2, 3, "n2")))
+
+
+def suboptimal(*, optimal: bool) -> Plan:
+    """Return a plan on three nodes where two are enough, which a wrong bound calls optimal, or a true one feasible."""
+    bounds = (Bound("closed form", 2), Bound("exact search", 3)) if optimal else (Bound("closed form", 2),)
+    level = Level(OBJECTIVES["nodes"], 3, bounds[-1].value, bounds, "exact search" if optimal else "none")
+    outcome = Outcome.OPTIMAL if optimal else Outcome.FEASIBLE
+    solution = Solution(outcome, SPREAD, (level,), interrupted=False, deterministic_time=0.0, wall_ms=0)
+    return project(THREES, None, solution, SPREAD)
+
+
+def reproof(document: Mapping[str, Any], effort: Effort = EFFORT) -> Reproof:
+    return reproved(claim_of(document), effort)
+
+
+def test_a_proof_by_the_exact_search_is_reached_again_by_cp_sat_alone() -> None:
+    found = reproof(planned())
+
+    assert (Outcome.OPTIMAL, True, ()) == (found.solution.outcome, found.reached, found.findings)
+    assert ["cp-sat", "cp-sat"] == [level.proof for level in found.solution.levels]
+
+
+def test_a_proof_by_cp_sat_goes_through_every_prover() -> None:
+    two = Placement((Stage(0, 2, "n0"), Stage(2, 3, "n1")))
+    prover = Planted([says(2, two), says(Fraction(6, 7))], name="cp-sat")
+    solution = solve(THREES, objectives_named("nodes,balance"), EFFORT, provers=(prover,))
+    found = reproof(document_of(project(THREES, None, solution, two)))
+
+    assert (True, ()) == (found.reached, found.findings)
+    assert ["closed form", "exact search"] == [level.proof for level in found.solution.levels]
+
+
+@pytest.mark.parametrize("weights", [(9, 9), (4, 4, 4, 2)], ids=["by arithmetic", "by search"])
+def test_an_infeasible_plan_is_proved_again(weights: tuple[int, ...]) -> None:
+    """By CP-SAT alone, without the closed form that may have proved it."""
+    document = document_of(plan(problem_of(weights, (5, 5, 5)), "nodes,balance", EFFORT))
+    found = reproof(document)
+
+    assert (Outcome.INFEASIBLE, True, ()) == (found.solution.outcome, found.reached, found.findings)
+
+
+def test_a_wrong_proof_stands_the_audit_and_not_the_proof() -> None:
+    """Every figure follows from the inputs; only the claim that nothing is better is false."""
+    document = document_of(suboptimal(optimal=True), "nodes")
+
+    assert () == found_in(document)
+    assert (
+        Finding("objective nodes", "3 is called optimal, 2 is better"),
+        Finding("objective nodes", "the bound 3 is above 2, which is reached"),
+    ) == reproof(document).findings
+
+
+def test_a_feasible_plan_with_a_true_bound_is_not_contradicted_by_a_better_one() -> None:
+    document = document_of(suboptimal(optimal=False), "nodes")
+
+    assert () == found_in(document)
+    assert (True, ()) == (reproof(document).reached, reproof(document).findings)
+
+
+def test_a_wrong_claim_that_nothing_fits_is_found() -> None:
+    nothing = unknown_plan(interrupted=False)
+    document = document_of(
+        replace(nothing, solution=replace(nothing.solution, outcome=Outcome.INFEASIBLE), problem=THREES)
+    )
+
+    assert () == found_in(document)
+    assert (Finding("outcome", "infeasible is said, and there is a placement"),) == reproof(document).findings
+
+
+def test_a_placement_for_a_problem_without_one_is_found() -> None:
+    document = planned()
+    for node in document["inputs"]["problem"]["nodes"]:
+        node["budget_bytes"] = 3
+
+    assert (Finding("outcome", "optimal is said, infeasible is proved"),) == reproof(document).findings
+
+
+def test_a_proof_that_is_not_reached_in_time_is_no_finding() -> None:
+    found = reproof(planned(), Effort(60, 1e-7, 1, 0))
+
+    assert (False, ()) == (found.reached, found.findings)
+
+
+def test_levels_behind_one_that_differs_are_not_compared() -> None:
+    """They answer another question: here the balance of two nodes beside that of three."""
+    nodes = suboptimal(optimal=False).solution
+    balance = Level(OBJECTIVES["balance"], Fraction(3, 7), None, (), "none")
+    solution = replace(nodes, levels=(*nodes.levels, balance))
+    document = document_of(project(THREES, None, solution, SPREAD))
+
+    assert () == found_in(document)
+    assert () == reproof(document).findings
+
+
+def test_entries_that_do_not_match_the_objectives_are_a_finding_and_no_crash() -> None:
+    document = planned()
+    document["objective"].reverse()
+
+    assert ["objective"] == places(document)
+    assert () == reproof(document).findings
