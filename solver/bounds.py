@@ -1,7 +1,7 @@
 """Closed-form lower bounds on costs: arithmetic on sums and sizes, valid for every placement within given limits.
 
-They treat the items as divisible, so they can be below what is possible and never above it. A cost is what an objective makes
-small; None says that the limits leave no placement at all.
+They treat the items as divisible, so they can be below what is possible and never above it. A cost is what an
+objective makes small; None says that the limits leave no placement at all.
 """
 
 from __future__ import annotations
@@ -120,7 +120,10 @@ def least_slowest_ns(problem: Problem, limits: Limits) -> int | None:
 
 
 def least_latency_ns(problem: Problem, limits: Limits) -> int | None:
-    """Return a time that one token takes at least: every block where it is quickest, and the hops between the fewest nodes."""
+    """Return a time that one token takes at least.
+
+    Every block where it is quickest, and the hops between the fewest nodes.
+    """
     fewest = fewest_nodes(problem, limits)
     if fewest is None:
         return None

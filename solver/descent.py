@@ -37,8 +37,8 @@ class _Known:
 def descend(question: Question, attempt: Callable[[Limits], Interval], clock: Clock, report: Report) -> Interval:
     """Return the interval that attempts leave open: closed if each attempt answers, in the time there is.
 
-    Bisection between bound and best cost while the gap is wide, then strict descent: the best placement's own cost is the
-    next limit to stay below, until no placement is left. After an interrupt the best placement so far is kept.
+    Bisection between bound and best cost while the gap is wide, then strict descent: the best placement's own cost is
+    the next limit to stay below, until no placement is left. After an interrupt the best placement so far is kept.
     """
     known = _Known(question.lower, question.best)
     try:

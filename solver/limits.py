@@ -1,4 +1,4 @@
-"""Limits: what earlier levels of a question fixed, or a search for something better demands, and the integers they mean.
+"""Limits: what earlier levels fixed, or a search for something better demands, and the integers that they mean.
 
 Caps are integers computed in Python, so that no ratio, and no product of two byte counts, reaches a search or a solver.
 """

@@ -134,7 +134,10 @@ def stage_ns(problem: Problem, stage: Stage) -> int:
 
 
 def transfer_ns(problem: Problem, source: str, target: str) -> int:
-    """Return the time that the activations of one token take on a link, without its latency; 0 where no rate is known."""
+    """Return the time that the activations of one token take on a link, without its latency.
+
+    0 where no rate is known.
+    """
     rate = problem.link(source, target).bytes_per_second
     return 0 if rate is None else block_ns(problem.activation_bytes, rate)
 

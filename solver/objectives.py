@@ -1,7 +1,7 @@
 """The registry of objectives: what each is called, how it is measured, and how its value becomes a limit.
 
-Inside, every objective is a cost to make small: an integer or an exact ratio; `value` turns a cost into what people read.
-Lexicographic search fixes the cost of one level and goes on: a fixed cost is a limit on placements.
+Inside, every objective is a cost to make small: an integer or an exact ratio; `value` turns a cost into what people
+read. Lexicographic search fixes the cost of one level and goes on: a fixed cost is a limit on placements.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from solver.errors import InputError
-from solver.limits import Limits, Value
 from solver.measures import (
     cache_tokens,
     largest_fill,
@@ -26,6 +25,7 @@ from solver.measures import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from solver.limits import Limits, Value
     from solver.problem import Placement, Problem
 
 __all__ = ["CONTEXT_STEP_TOKENS", "OBJECTIVES", "Objective", "Sense", "objectives_named"]
@@ -47,7 +47,8 @@ class Objective:
     """One figure to make as small, or as large, as it goes.
 
     `cost` is what searches make small; `value` shows a cost in the objective's unit. `at_most(limits, cost)` adds "no
-    worse than cost" to limits, `below(limits, cost)` adds "better than cost". `needs` refuses a problem that lacks facts.
+    worse than cost" to limits, `below(limits, cost)` adds "better than cost". `needs` refuses a problem that lacks
+    facts.
     """
 
     name: str

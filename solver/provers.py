@@ -1,17 +1,19 @@
 """Provers: each takes one level of a question and returns an interval of its least cost, perhaps with a placement.
 
-They run cheapest first (closed form, exact search, CP-SAT); intervals are intersected, and a level is proved when the cost of
-the best placement equals the bound.
+They run cheapest first (closed form, exact search, CP-SAT); intervals are intersected, and a level is proved when the
+cost of the best placement equals the bound.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Protocol
 
 from solver.bounds import BOUNDS
 from solver.descent import descend
+from solver.exact.prefix import TableError
 from solver.exact.searches import ChainAnswers, PrefixAnswers
 from solver.question import NOTHING, Interval
 
@@ -20,10 +22,12 @@ if TYPE_CHECKING:
 
     from solver.effort import Clock
     from solver.limits import Limits
+    from solver.model.run import Answer
     from solver.problem import Placement, Problem
     from solver.question import Question, Report
 
 __all__ = ["ClosedForm", "ConstraintSolver", "ExactSearch", "Prover", "provers_for"]
+
 
 class Prover(Protocol):
     """One way of closing a level."""
@@ -47,7 +51,13 @@ class ClosedForm:
         lower = BOUNDS[question.objective.name](question.problem, question.limits)
         return Interval(lower=lower, placement=None, impossible=lower is None, interrupted=False)
 
-    def canonical(self, problem: Problem, limits: Limits, clock: Clock, start: Placement) -> Placement | None:  # noqa: ARG002 - the protocol's
+    def canonical(
+        self,
+        problem: Problem,  # noqa: ARG002 - the protocol's
+        limits: Limits,  # noqa: ARG002 - the protocol's
+        clock: Clock,  # noqa: ARG002 - the protocol's
+        start: Placement,  # noqa: ARG002 - the protocol's
+    ) -> Placement | None:
         """Return None: arithmetic places nothing."""
         return None
 
@@ -63,23 +73,37 @@ class ExactSearch:
 
     def prove(self, question: Question, clock: Clock, report: Report) -> Interval:
         """Return the exact cost with a placement, or that there is none; nothing where no search applies."""
+        try:
+            return self._proved(question, clock, report)
+        except TableError:
+            return NOTHING
+
+    def _proved(self, question: Question, clock: Clock, report: Report) -> Interval:
         name, limits = question.objective.name, question.limits
         if self._prefix.answer(name, limits):
             if name == "nodes":
                 return self._fewest(question)
             return descend(question, lambda tried: self._attempt(self._prefix.find, tried), clock, report)
-        if not self._chain.answer(name, limits, clock):
+        if not self._chain.answer(name, clock.effort):
             return NOTHING
         if name in ("nodes", "latency"):
             lower, placement = self._chain.least(name, limits)
             return Interval(lower, placement, impossible=placement is None, interrupted=False)
         return descend(question, lambda tried: self._attempt(self._chain.find, tried), clock, report)
 
-    def canonical(self, problem: Problem, limits: Limits, clock: Clock, start: Placement) -> Placement | None:
+    def canonical(
+        self,
+        problem: Problem,  # noqa: ARG002 - the protocol's
+        limits: Limits,
+        clock: Clock,
+        start: Placement,  # noqa: ARG002 - the protocol's
+    ) -> Placement | None:
         """Return the canonical placement, or None if no search applies or its tables would grow too large."""
         if self._prefix.answer("nodes", limits):
-            return self._prefix.canonical(limits)
-        if self._chain.answer("nodes", limits, clock):
+            with suppress(TableError):
+                return self._prefix.canonical(limits)
+            return None
+        if self._chain.answer("nodes", clock.effort):
             return self._chain.find(limits)
         return None
 
@@ -102,25 +126,26 @@ class ConstraintSolver:
     name = "cp-sat"
 
     def prove(self, question: Question, clock: Clock, report: Report) -> Interval:
-        """Return what CP-SAT proves in the time left."""
+        """Return what CP-SAT proves in the time left; that nothing fits is asked twice."""
         from solver.model import run  # noqa: PLC0415 - OR-Tools takes a third of a second to import
 
         problem, limits, name = question.problem, question.limits, question.objective.name
-        if name in run.MINIMISED:
-            known = 0 if question.lower is None else int(question.lower)
-            answer = run.minimise(name, problem, limits, clock, question.best, report, at_least=known)
-            impossible = answer.settled and answer.placement is None
-            return Interval(answer.lower, answer.placement, impossible=impossible, interrupted=answer.interrupted)
 
         def attempt(tried: Limits) -> Interval:
-            answer = run.find(problem, tried, clock, None)
-            impossible = answer.settled and answer.placement is None
-            return Interval(None, answer.placement, impossible=impossible, interrupted=answer.interrupted)
+            return _interval(run.find(problem, tried, clock, None))
 
-        # A load is never below 0: with that as a bound the search halves its way down where nobody gave a better one.
-        unbounded = question.lower is None and name == "balance"
-        bounded = replace(question, lower=Fraction(0)) if unbounded else question
-        return descend(bounded, attempt, clock, report)
+        if name in run.MINIMISED:
+            known = 0 if question.lower is None else int(question.lower)
+            found = _interval(run.minimise(name, problem, limits, clock, question.best, report, at_least=known))
+        else:
+            # A load is never below 0: with that bound the search halves its way down where nobody gave a better one.
+            unbounded = question.lower is None and name == "balance"
+            found = descend(replace(question, lower=Fraction(0)) if unbounded else question, attempt, clock, report)
+        if not found.impossible or question.best is not None or clock.spent:
+            return found
+        # A wrong "no" is the worst answer there is, and presolve is where wrong ones have come from.
+        again = _interval(run.find(problem, limits, clock, None, presolve=False))
+        return found if again.placement is None else again
 
     def canonical(self, problem: Problem, limits: Limits, clock: Clock, start: Placement) -> Placement | None:
         """Return the canonical placement, or None if the time was too short to be sure of it.
@@ -139,6 +164,12 @@ class ConstraintSolver:
         if answer.interrupted:
             raise KeyboardInterrupt
         return answer.placement if answer.settled else None
+
+
+def _interval(answer: Answer) -> Interval:
+    """Return what a run of CP-SAT showed as an interval."""
+    impossible = answer.settled and answer.placement is None
+    return Interval(answer.lower, answer.placement, impossible=impossible, interrupted=answer.interrupted)
 
 
 def provers_for(problem: Problem, *, exact: bool = True) -> tuple[Prover, ...]:

@@ -1,17 +1,19 @@
 """The one answer among equals: it depends on the problem and the limits alone, never on how a solver got there.
 
-Fewest nodes; then the earliest-listed class at each stage from the front; then the longest stage from the front; then the
-lowest-numbered node of a class. Which classes can still follow is asked of the longest-prefix search run from the other
-end.
+Fewest nodes; then the earliest-listed class at each stage from the front; then the longest stage from the front; then
+the lowest-numbered node of a class. Which classes can still follow is asked of the longest-prefix search run from the
+other end.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from solver.exact.line import Group, groups_of
 from solver.exact.prefix import (
     PrefixSearch,
+    TableError,
     ends_of,
     enough_groups,
     lay_out_search,
@@ -19,13 +21,10 @@ from solver.exact.prefix import (
     nodes_allowed,
     reach,
 )
-from solver.exact.line import Group, groups_of
 from solver.problem import Placement, Stage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from numpy.typing import NDArray
 
     from solver.exact.prefix import Chain
     from solver.limits import Limits
@@ -43,19 +42,23 @@ def placement_of(search: PrefixSearch, problem: Problem, chain: Chain) -> Placem
 
 
 def canonical_placement(problem: Problem, limits: Limits, fewest: int, *, by_time: bool) -> Placement | None:
-    """Return the canonical placement within the limits, on the fewest nodes that have one; None if the search is too large."""
+    """Return the canonical placement within the limits, which leave one on `fewest` nodes and none on fewer.
+
+    None if the tables of the search would grow too large.
+    """
     groups = groups_of(problem, by_time=by_time)
     search = lay_out_search(problem, groups, fewest)
     if search is not None:
-        return _walk(problem, groups, limits, fewest, _Everywhere(problem, search, limits))
+        return _walk(problem, groups, fewest, _Everywhere(problem, search, limits))
     if enough_groups(problem, fewest, by_time=by_time) == groups or any(group.named for group in groups):
         return None
-    return _walk(problem, groups, limits, fewest, _Largest(problem, groups, limits))
+    try:
+        return _walk(problem, groups, fewest, _Largest(problem, groups, limits))
+    except TableError:
+        return None
 
 
-def _walk(
-    problem: Problem, groups: tuple[Group, ...], limits: Limits, fewest: int, rest: _Everywhere | _Largest
-) -> Placement | None:
+def _walk(problem: Problem, groups: tuple[Group, ...], fewest: int, rest: _Everywhere | _Largest) -> Placement | None:
     group_of_class = {index: number for number, group in enumerate(groups) for index in group.classes}
     unused = [list(group.members) for group in problem.classes]
     left = [group.count for group in groups]
@@ -139,5 +142,5 @@ def _only(problem: Problem, groups: tuple[Group, ...], counts: list[int], nodes:
     chosen = [replace(group, count=count) for group, count in zip(groups, counts, strict=True) if count]
     search = lay_out_search(problem, chosen, nodes)
     if search is None:
-        raise MemoryError("the largest nodes left are of too many kinds for a table")
+        raise TableError
     return search

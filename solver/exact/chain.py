@@ -1,13 +1,15 @@
 """Set-and-first search: exact for every objective and rule, links and measured times included, on few unlike nodes.
 
-For counts used of each class and the class that comes first, cover[counts, class][a] = the least time in which those nodes
-can hold the items from boundary a to the end, as for travelling salesmen (Held and Karp, 1962, with boundaries as labels):
+For counts used of each class and the class that comes first, cover[counts, class][a] = the least time in which those
+nodes can hold the items from boundary a to the end, as for travelling salesmen (Held and Karp, 1962, with boundaries
+as labels):
 
     cover[e_g, g][a]     = time_g(a, items)
     cover[counts, g][a]  = min over b in window_g(a), h of  time_g(a, b) + hop(g, h) + cover[counts - 1 of g, h][b]
 
-Memory, tokens, pins and the like narrow the windows; a hop that is forbidden or too slow takes forever. Where times do not
-matter they are all 0 and the search answers whether there is a placement. States = product of (count + 1) over classes.
+Memory, tokens, pins and the like narrow the windows; a hop that is forbidden or too slow takes forever. Where times do
+not matter they are all 0 and the search answers whether there is a placement. States = product of (count + 1) over
+classes.
 """
 
 from __future__ import annotations
@@ -48,10 +50,11 @@ class ChainSearch:
 
 @dataclass(frozen=True, eq=False)
 class Cover:
-    """What one pass found. `tables[j][g]`, shape (rows, items + 1), are the times of states of level j that begin with g.
+    """What one pass found.
 
-    `rows[j][g]`, shape (states of level j,), is the row of a state in that table, or -1. `windows`, `prefixes` and `hops`
-    are what the pass went by; `prefixes[g]` is None for a class with measured times.
+    `tables[j][g]`, shape (rows, items + 1), are the times of states of level j that begin with g. `rows[j][g]`, shape
+    (states of level j,), is the row of a state in that table, or -1. `windows`, `prefixes` and `hops` are what the
+    pass went by; `prefixes[g]` is None for a class with measured times.
     """
 
     windows: Windows

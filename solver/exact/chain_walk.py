@@ -1,7 +1,7 @@
 """From the least times of a set-and-first search to its value and its canonical placement.
 
-Fewest nodes; then the earliest-listed class at each stage from the front; then the longest stage from the front; then the
-lowest-numbered node of a class.
+Fewest nodes; then the earliest-listed class at each stage from the front; then the longest stage from the front; then
+the lowest-numbered node of a class.
 """
 
 from __future__ import annotations
@@ -54,9 +54,7 @@ def walk(search: ChainSearch, problem: Problem, cover: Cover, most_ns: int) -> P
     cuts = _cuts(steps, sequence)
     free = [[member.name for member in problem.classes[group.classes[0]].members] for group in search.groups]
     return Placement(
-        tuple(
-            Stage(start=cuts[k], end=cuts[k + 1], node=free[number].pop(0)) for k, number in enumerate(sequence)
-        )
+        tuple(Stage(start=cuts[k], end=cuts[k + 1], node=free[number].pop(0)) for k, number in enumerate(sequence))
     )
 
 
@@ -144,8 +142,8 @@ def _cuts(steps: _Walk, sequence: tuple[int, ...]) -> tuple[int, ...]:
     rests[0][-1] = 0
     for k in range(len(sequence) - 1, 0, -1):
         times = _stage_times(steps, sequence[k])
-        rest = np.minimum((times + rests[0][None, :]).min(axis=1), NEVER) + steps.cover.hops[sequence[k - 1], sequence[k]]
-        rests.insert(0, np.minimum(rest, NEVER))
+        rest = np.minimum((times + rests[0][None, :]).min(axis=1), NEVER)
+        rests.insert(0, np.minimum(rest + steps.cover.hops[sequence[k - 1], sequence[k]], NEVER))
     cuts, spent = [0], 0
     for k, number in enumerate(sequence):
         times = _stage_times(steps, number)[cuts[-1]]

@@ -66,7 +66,10 @@ class Line:
 
 @dataclass(frozen=True, eq=False)
 class Windows:
-    """The ends that a stage may have by group and start: low … high, both shape (groups, items + 1); none if high < low."""
+    """The ends that a stage may have by group and start.
+
+    Low … high, both shape (groups, items + 1); none if high < low.
+    """
 
     low: NDArray[np.int32]
     high: NDArray[np.int32]

@@ -1,13 +1,15 @@
 """Longest-prefix search: exact for every question about memory, room for tokens, and times that links do not touch.
 
-For counts used of each group of equal nodes, reach[counts] = the longest prefix of items that those nodes can hold in some
-order. Holding more is never worse, so one number a state is enough, and reach is a maximum over the group that comes last:
+For counts used of each group of equal nodes, reach[counts] = the longest prefix of items that those nodes can hold in
+some order. Holding more is never worse, so one number a state is enough, and reach is a maximum over the group that
+comes last:
 
     reach[counts] = max over groups g with counts[g] > 0 of farthest[g][reach[counts - 1 of g]]
 
-States = product of (count + 1) over groups: 2^n for n unlike nodes, few for equal ones. Pins, first, last and order keep
-the rule "more is never worse" (what is skipped is never a node that must be used). A least number of blocks a node, forbidden
-or unlike links, and measured times that fall with more blocks do not keep it, and the search declines those.
+States = product of (count + 1) over groups: 2^n for n unlike nodes, few for equal ones. Pins, first, last and order
+keep the rule "more is never worse" (what is skipped is never a node that must be used). A least number of blocks a
+node, forbidden or unlike links, and measured times that fall with more blocks do not keep it, and the search declines
+those.
 
 Where only budgets tell nodes apart, a larger node can stand in for a smaller one: of m nodes the m largest are enough.
 """
@@ -32,10 +34,25 @@ if TYPE_CHECKING:
     from solver.limits import Limits
     from solver.problem import Problem
 
-__all__ = ["Chain", "PrefixSearch", "answers", "cells_of", "enough_groups", "find", "lay_out_search", "mirrored", "reach"]
+__all__ = [
+    "Chain",
+    "PrefixSearch",
+    "TableError",
+    "answers",
+    "cells_of",
+    "enough_groups",
+    "find",
+    "lay_out_search",
+    "mirrored",
+    "reach",
+]
 
 # A state costs 4 bytes a group and some more; beyond this the tables would pass half a gibibyte.
 _MOST_CELLS = 70_000_000
+
+
+class TableError(Exception):
+    """The nodes are of too many kinds for the tables of this search."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from solver.exact.chain import chain_search, cover_of, work_of
 from solver.exact.chain_walk import fewest_nodes_within, least_time, walk
 from solver.exact.prefix import (
     PrefixSearch,
+    TableError,
     answers,
     cells_of,
     enough_groups,
@@ -19,7 +20,7 @@ from solver.exact.prefix import (
 )
 
 if TYPE_CHECKING:
-    from solver.effort import Clock
+    from solver.effort import Effort
     from solver.exact.chain import ChainSearch
     from solver.exact.line import Group
     from solver.limits import Limits
@@ -59,7 +60,7 @@ class PrefixAnswers:
         """Return a placement on the fewest nodes within the limits, or None: then there is none.
 
         Raises:
-            MemoryError: only more kinds of nodes than tables can hold would show that there is none.
+            TableError: only more kinds of nodes than tables can hold would show that there is none.
         """
         by_time = limits.max_slowest_ns is not None
         most = nodes_allowed(self._problem, limits)
@@ -71,7 +72,7 @@ class PrefixAnswers:
             nodes = min(nodes, most)
             search = self._search(nodes, by_time=by_time)
             if search is None:
-                raise MemoryError("the nodes are of too many kinds for a table")
+                raise TableError
             chain = find(search, self._problem, limits)
             if chain is not None:
                 return placement_of(search, self._problem, chain)
@@ -106,17 +107,23 @@ class ChainAnswers:
         self._problem = problem
         self._search: ChainSearch | None = None
 
-    def answer(self, objective: str, limits: Limits, clock: Clock) -> bool:
-        """Return whether the search can answer a question about an objective under limits in half the time left."""
+    def answer(self, objective: str, effort: Effort) -> bool:
+        """Return whether the search can answer questions about an objective in the time of the whole effort.
+
+        The choice depends on the number of states alone, so that equal questions are always answered the same way.
+        """
         if not self._problem.classes:
             return True
         additions, table_bytes = work_of(self._problem)
         passes = 2 if objective in ("nodes", "latency") else _PASSES_OF_DESCENT
         seconds = additions / _ADDITIONS_A_SECOND * passes
-        return table_bytes <= _MOST_TABLE_BYTES and seconds <= max(clock.seconds_left, 1.0)
+        return table_bytes <= _MOST_TABLE_BYTES and seconds <= max(effort.time_limit_seconds, 1.0)
 
     def least(self, objective: str, limits: Limits) -> tuple[int | None, Placement | None]:
-        """Return the fewest nodes, or the least latency, within limits with a placement; None and None if there is none."""
+        """Return the fewest nodes, or the least latency, within limits with a placement.
+
+        None and None if there is none.
+        """
         if not self._problem.classes or nodes_allowed(self._problem, limits) < 1:
             return None, None
         search = self._laid_out()

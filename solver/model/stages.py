@@ -51,8 +51,9 @@ __all__ = ["Sizes", "Variables", "alone", "build", "hint", "load", "sizes_of"]
 class Sizes:
     """The numbers of the model. `prefix`, `caps` and `shared` are in units of `unit_bytes`.
 
-    `classes` are the indices into `Problem.classes` that can hold something, in the order listed. `filled` is the prefix
-    with caches of the tokens asked for and `budgets` what holds it, in bytes; `filled` is None where none is asked for.
+    `classes` are the indices into `Problem.classes` that can hold something, in the order listed. `filled` is the
+    prefix with caches of the tokens asked for and `budgets` what holds it, in bytes; `filled` is None where none is
+    asked for.
     """
 
     unit_bytes: int
