@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from solver.cluster import Cluster, ClusterNode
     from solver.problem import Placement, Problem
     from solver.projection import PlanStage, PoolLoad, Seam, Transfer
+    from solver.suggestions import Variants
     from solver.workload import Workload
     from tensors.inventory import Inventory
 
@@ -78,9 +79,13 @@ def plan(
     limits: Effort = DEFAULT_EFFORT,
     *,
     setting: Setting | None = None,
+    variants: Variants | None = None,
     progress: Progress = silent,
 ) -> Plan:
     """Place a problem: the best placement for the objectives in order of importance, proved as far as the limits allow.
+
+    `setting` is what stands behind the problem, `variants` build it again with one setting changed: where nothing fits,
+    they are what suggestions try out.
 
     Raises:
         InputError: an objective is unknown.
@@ -91,7 +96,7 @@ def plan(
     reasons: tuple[str, ...] = ()
     if solution.outcome is Outcome.INFEASIBLE:
         try:
-            reasons = reasons_why_infeasible(problem, limits)
+            reasons = reasons_why_infeasible(problem, variants, limits)
         except KeyboardInterrupt:
             solution = replace(solution, interrupted=True)
             reasons = ("No placement exists; the search for the reason was interrupted.",)

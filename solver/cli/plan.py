@@ -10,6 +10,7 @@ from solver.cli.files import check_folder, write_file
 from solver.cli.options import (
     ClusterOptions,
     EngineOptions,
+    FrontierOptions,
     LimitOptions,
     ObjectiveOptions,
     PlanOutputOptions,
@@ -56,6 +57,7 @@ def plan(
     objective: ObjectiveOptions = ObjectiveOptions(),
     limits: LimitOptions = LimitOptions(),
     rules: RuleOptions = RuleOptions(),
+    frontier: FrontierOptions = FrontierOptions(),
     output: PlanOutputOptions = PlanOutputOptions(),
 ) -> ExitCode:
     """Place a model on the nodes of a cluster, with a proof: the main job."""
@@ -65,8 +67,14 @@ def plan(
             check_folder(path)
     question = question_of(model, cluster, problem, workload, engine, rules)
     effort = Effort(limits.time_limit, limits.deterministic_limit, limits.workers, limits.seed)
+    if frontier != FrontierOptions():
+        from solver.cli.frontier import show_frontier  # noqa: PLC0415 - few runs ask for it
+
+        return show_frontier(question, wanted, effort, frontier, problem, output)
     with shown_progress(quiet=output.json) as progress:
-        answer = solve_plan(question.problem, wanted, effort, setting=question.setting, progress=progress)
+        answer = solve_plan(
+            question.problem, wanted, effort, setting=question.setting, variants=question.variants, progress=progress
+        )
     inputs = PlanInputs(
         model=_without_path(model, output),
         model_path=None if output.no_paths else question.model_path,

@@ -73,7 +73,7 @@ def plan_document(plan: Plan, inputs: PlanInputs, *, timings: bool) -> dict[str,
         "model": None if plan.setting is None else model_document(plan.setting.inventory),
         "workload": _workload(plan),
         "outcome": plan.outcome.value,
-        "objective": [_level(level) for level in plan.solution.levels],
+        "objective": [level_document(level) for level in plan.solution.levels],
         "proof": max((level.proof for level in plan.solution.levels), key=PROOFS.index, default=None),
         "stages": [stage_document(stage) for stage in plan.stages],
         "pools": [pool_document(pool) for pool in plan.pools],
@@ -115,7 +115,7 @@ def _workload(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _level(level: Level) -> dict[str, Any]:
+def level_document(level: Level) -> dict[str, Any]:
     ratio = level.value if isinstance(level.value, Fraction) else None
     return {
         "name": level.objective.name,
