@@ -31,7 +31,8 @@ COMMANDS = (
 )
 
 _EPILOGUE = (
-    "MODEL is a GGUF or safetensors file, any part of a split set, or a folder. "
+    "MODEL is a GGUF or safetensors file, any part of a split set, a folder, an https:// address of a file, "
+    "or hf://ORG/REPO[@REVISION][/FILE]. "
     "--debug, with any command, shows the traceback of an error. "
     "Exit codes: 0 answered, 1 the answer is no, 2 bad usage or input, 3 no answer within the limits, "
     "70 an answer was refused by its audit, 130 interrupted."

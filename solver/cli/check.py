@@ -9,6 +9,7 @@ from cyclopts import Parameter
 
 from solver.cli.options import LimitOptions
 from solver.cli.output import write_document, write_text
+from solver.cli.reading import ReadOptions
 from solver.cli.run import ExitCode
 from solver.effort import Effort
 from solver.recheck import Finding, findings, read_claim, reproved, same_model
@@ -33,15 +34,14 @@ def check(
         bool, Parameter(show_default=False, help="Solve the problem again by another method than the plan's.")
     ] = False,
     json: Annotated[bool, Parameter(show_default=False, help="Write one JSON document and nothing else.")] = False,
+    reading: ReadOptions = ReadOptions(),
     limits: LimitOptions = LimitOptions(),
 ) -> ExitCode:
     """Audit a plan again from its own inputs, trusting none of its results."""
     claim = read_claim(plan)
     found = list(findings(claim))
     if model is not None:
-        from tensors import read  # noqa: PLC0415 - most audits need no reader
-
-        found.extend(same_model(claim, read(model)))
+        found.extend(same_model(claim, reading.read(model)))
     reproof = None
     if reprove:
         effort = Effort(limits.time_limit, limits.deterministic_limit, limits.workers, limits.seed)

@@ -11,6 +11,7 @@ from solver.cli.closed_form_options import FactorOptions, RouteOptions, SeamOpti
 from solver.cli.inputs import cluster_of
 from solver.cli.options import ClusterOptions, LimitOptions, WorkloadOptions
 from solver.cli.output import OutputOptions, paint, write_document, write_table, write_text
+from solver.cli.reading import MODEL, ReadOptions
 from solver.cli.run import ExitCode
 from solver.closed_form import MemoryView, plan_all_tiers, plan_route, plan_seams
 from solver.effort import Effort
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 __all__ = ["route", "seams", "tiers"]
 
 _PROVE = Parameter(show_default=False, help="Also place the blocks of MODEL, and show what is proved beside the sums.")
-_MODEL = Parameter(metavar="MODEL", help="A GGUF or safetensors file, any part of a split set, or a folder.")
 
 _NECESSARY = "a sum of budgets is necessary, not sufficient: blocks are not divisible, so only placing them proves it"
 _VIEWS = {
@@ -43,10 +43,11 @@ _NO_WEIGHTS = "the bytes of the weights do not enter: they stay where they are"
 
 
 def tiers(
-    model: Annotated[str | None, _MODEL] = None,
+    model: Annotated[str | None, MODEL] = None,
     /,
     *,
     source: SourceOptions = SourceOptions(),
+    reading: ReadOptions = ReadOptions(),
     workload: WorkloadOptions = WorkloadOptions(),
     options: TierOptions = TierOptions(),
     factor: FactorOptions = FactorOptions(),
@@ -56,7 +57,7 @@ def tiers(
 ) -> ExitCode:
     """Count the nodes that a model needs, for each size of memory."""
     output.check()
-    question = asked("tiers", model, source, workload)
+    question = asked("tiers", model, source, reading, workload)
     target = question.target
     plans = plan_all_tiers(
         target.weight_bytes,
@@ -82,10 +83,11 @@ def tiers(
 
 
 def route(
-    model: Annotated[str | None, _MODEL] = None,
+    model: Annotated[str | None, MODEL] = None,
     /,
     *,
     source: SourceOptions = SourceOptions(),
+    reading: ReadOptions = ReadOptions(),
     cluster: ClusterOptions = ClusterOptions(),
     workload: WorkloadOptions = WorkloadOptions(),
     options: RouteOptions = RouteOptions(),
@@ -97,7 +99,7 @@ def route(
     """Say by arithmetic whether a model fits a set of unlike nodes."""
     output.check()
     nodes = cluster_of(cluster, "route", has_model=True)
-    question = asked("route", model, source, workload)
+    question = asked("route", model, source, reading, workload)
     target = question.target
     view = MemoryView.COMBINED if options.combined else MemoryView.SEPARATE
     memory = memories(nodes, view)
@@ -126,10 +128,11 @@ def route(
 
 
 def seams(
-    model: Annotated[str | None, _MODEL] = None,
+    model: Annotated[str | None, MODEL] = None,
     /,
     *,
     source: SourceOptions = SourceOptions(),
+    reading: ReadOptions = ReadOptions(),
     options: SeamOptions = SeamOptions(),
     output: OutputOptions = OutputOptions(),
 ) -> ExitCode:
@@ -137,7 +140,7 @@ def seams(
     output.check()
     if options.nodes is None:
         raise UsageError("layerfit seams: --nodes is missing; expected the number of nodes in the chain. Add it.")
-    widths = seam_widths(model, source)
+    widths = seam_widths(model, source, reading)
     plan = plan_seams(
         options.nodes,
         hidden_size=widths.hidden_size,

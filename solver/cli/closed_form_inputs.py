@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from solver.cli.closed_form_options import SourceOptions
     from solver.cli.options import WorkloadOptions
+    from solver.cli.reading import ReadOptions
     from solver.closed_form import Memory
     from solver.closed_form.target import Target
     from solver.cluster import Cluster, ClusterNode, Reserve
@@ -48,7 +49,9 @@ class SeamWidths:
     trained_tokens: int | None
 
 
-def asked(command: str, model: str | None, source: SourceOptions, options: WorkloadOptions) -> Asked:
+def asked(
+    command: str, model: str | None, source: SourceOptions, reading: ReadOptions, options: WorkloadOptions
+) -> Asked:
     """Return what a command is asked about.
 
     Raises:
@@ -57,7 +60,7 @@ def asked(command: str, model: str | None, source: SourceOptions, options: Workl
     """
     _check_source(command, model, source)
     if model is not None:
-        inventory = _inventory(model)
+        inventory = reading.read(model)
         workload = options.workload(EngineName.GENERIC, inventory.architecture.context_tokens)
         target = target_of_inventory(inventory, _request(workload), resident_nextn=workload.resident_nextn)
         return Asked(target, workload, inventory)
@@ -76,7 +79,7 @@ def asked(command: str, model: str | None, source: SourceOptions, options: Workl
     return Asked(target_of_bytes(name, source.weight_bytes, facts, _request(workload)), workload, None)
 
 
-def seam_widths(model: str | None, source: SourceOptions) -> SeamWidths:
+def seam_widths(model: str | None, source: SourceOptions, reading: ReadOptions) -> SeamWidths:
     """Return the widths that a command about seams is asked about.
 
     Raises:
@@ -85,7 +88,7 @@ def seam_widths(model: str | None, source: SourceOptions) -> SeamWidths:
     """
     _check_source("seams", model, source)
     if model is not None:
-        inventory = _inventory(model)
+        inventory = reading.read(model)
         architecture = inventory.architecture
         if architecture.hidden_size is None:
             raise ArchitectureError(
@@ -162,13 +165,6 @@ def _check_source(command: str, model: str | None, source: SourceOptions) -> Non
         raise UsageError(
             f"layerfit {command}: no model is named; expected MODEL, or --weight-bytes with --architecture. Name one."
         )
-
-
-def _inventory(model: str) -> Inventory:
-    # The readers are imported where a model is named, and nowhere else.
-    from tensors.reader import read  # noqa: PLC0415
-
-    return read(model)
 
 
 def _facts(named: str) -> NamedFacts:

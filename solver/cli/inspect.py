@@ -6,9 +6,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-import tensors
-from solver.cli.options import MODEL
 from solver.cli.output import OutputOptions, paint, write_document, write_table, write_text
+from solver.cli.reading import MODEL, ReadOptions
 from solver.cli.run import ExitCode
 from solver.cli.values import choice
 from solver.report.inventory_json import inventory_document, tensor_documents
@@ -34,11 +33,12 @@ def inspect(
     allow_unknown: Annotated[
         bool, Parameter(show_default=False, help="List tensors of types that nobody here knows, rather than stop.")
     ] = False,
+    reading: ReadOptions = ReadOptions(),
     output: OutputOptions = OutputOptions(),
 ) -> ExitCode:
     """Show a model's tensors: bytes by block, role, type or file."""
     output.check()
-    inventory = tensors.read(model, allow_unknown_types=allow_unknown)
+    inventory = reading.read(model, allow_unknown_types=allow_unknown)
     if output.json:
         document = inventory_document(inventory)
         if by is View.TENSOR:

@@ -31,7 +31,6 @@ from tensors.units import parse_size_bytes
 
 __all__ = [
     "DEFAULT_CONTEXT_TOKENS",
-    "MODEL",
     "ClusterOptions",
     "EngineName",
     "EngineOptions",
@@ -45,9 +44,6 @@ __all__ = [
 ]
 
 DEFAULT_CONTEXT_TOKENS = 16384
-
-MODEL = Parameter(metavar="MODEL", help="A GGUF or safetensors file, any part of a split set, or a folder.")
-"""How a command describes its first argument."""
 
 _MOST_WORKERS = 512
 _LARGEST_SEED = 2**31 - 1

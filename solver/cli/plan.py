@@ -21,6 +21,7 @@ from solver.cli.options import (
 from solver.cli.output import document_text, paint, write_note, write_text
 from solver.cli.progress import shown_progress
 from solver.cli.question import Question, question_of
+from solver.cli.reading import MODEL_HELP, ReadOptions
 from solver.cli.run import ExitCode
 from solver.effort import Effort
 from solver.objectives import objectives_named
@@ -28,15 +29,14 @@ from solver.plan import plan as solve_plan
 from solver.problem_file import problem_to_document
 from solver.report.plan_json import PlanInputs, plan_document
 from solver.solve import Outcome
+from tensors.sources import shown_location
 
 if TYPE_CHECKING:
     from solver.plan import Plan
 
 __all__ = ["plan"]
 
-_MODEL = Parameter(
-    metavar="MODEL", help="A GGUF or safetensors file, any part of a split set, or a folder. [default: an example]"
-)
+_MODEL = Parameter(metavar="MODEL", help=f"{MODEL_HELP} [default: an example]")
 
 _CODES = {
     Outcome.OPTIMAL: ExitCode.ANSWERED,
@@ -50,6 +50,7 @@ def plan(
     model: Annotated[str | None, _MODEL] = None,
     /,
     *,
+    reading: ReadOptions = ReadOptions(),
     cluster: ClusterOptions = ClusterOptions(),
     problem: ProblemOptions = ProblemOptions(),
     workload: WorkloadOptions = WorkloadOptions(),
@@ -65,7 +66,7 @@ def plan(
     for path in (problem.write_problem, output.output, output.report):
         if path is not None:
             check_folder(path)
-    question = question_of(model, cluster, problem, workload, engine, rules)
+    question = question_of(model, reading, cluster, problem, workload, engine, rules)
     effort = Effort(limits.time_limit, limits.deterministic_limit, limits.workers, limits.seed)
     if frontier != FrontierOptions():
         from solver.cli.frontier import show_frontier  # noqa: PLC0415 - few runs ask for it
@@ -76,7 +77,7 @@ def plan(
             question.problem, wanted, effort, setting=question.setting, variants=question.variants, progress=progress
         )
     inputs = PlanInputs(
-        model=_without_path(model, output),
+        model=_shown_model(model, output),
         model_path=None if output.no_paths else question.model_path,
         effort=effort,
         options=_options(workload, objective, limits, cluster),
@@ -107,8 +108,10 @@ def _write(
     write_text(plan_text(answer, paint(), timings=not output.no_timings))
 
 
-def _without_path(model: str | None, output: PlanOutputOptions) -> str | None:
-    return model.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1] if model is not None and output.no_paths else model
+def _shown_model(model: str | None, output: PlanOutputOptions) -> str | None:
+    """Return the model as typed, but without what is secret in an address and, on request, without its path."""
+    shown = None if model is None else shown_location(model)
+    return shown.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1] if shown is not None and output.no_paths else shown
 
 
 def _options(

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 from solver.cli.inputs import cluster_of
 from solver.cli.options import ClusterOptions, EngineName, EngineOptions, RuleOptions, WorkloadOptions
+from solver.cli.reading import ReadOptions
 from solver.engines.generic import generic
 from solver.engines.variants import ModelVariants
 from solver.errors import UsageError
 from solver.plan import Setting
 from solver.problem_file import checked, read_problem
 from tensors.errors import ArchitectureError
+from tensors.sources import has_scheme
 
 if TYPE_CHECKING:
     from solver.cli.options import ProblemOptions
@@ -40,6 +42,7 @@ class Question:
 
 def question_of(
     model: str | None,
+    reading: ReadOptions,
     cluster: ClusterOptions,
     problem: ProblemOptions,
     workload: WorkloadOptions,
@@ -53,13 +56,13 @@ def question_of(
         InputError, TensorsError: a file or value cannot be meant.
     """
     if problem.problem is not None:
-        _refuse_beside_problem(model, cluster, workload, engine)
+        _refuse_beside_problem(model, reading, cluster, workload, engine)
         asked = read_problem(problem.problem)
         return Question(checked(replace(asked, rules=_merged(asked.rules, rules)), _WHERE), None, None, None, ())
     machines = cluster_of(cluster, "plan", has_model=model is not None)
-    inventory, remarks = _example() if model is None else (_read(model), ())
+    inventory, remarks = _example() if model is None else (reading.read(model), ())
     setting, asked = setting_of(inventory, machines, workload, engine, rules.rules())
-    path = None if model is None or "://" in model else str(Path(model).absolute())
+    path = None if model is None or has_scheme(model) else str(Path(model).absolute())
     variants = ModelVariants(inventory, machines, setting.workload, asked.rules)
     return Question(checked(asked, _WHERE), setting, variants, path, remarks)
 
@@ -87,12 +90,6 @@ def setting_of(
     return Setting(inventory, cluster, workload, engine.engine.value, placed.notes), placed.problem
 
 
-def _read(model: str) -> Inventory:
-    from tensors import read  # noqa: PLC0415 - an abstract problem needs no reader
-
-    return read(model)
-
-
 def _example() -> tuple[Inventory, tuple[str, ...]]:
     from tensors.synthetic import example_inventory  # noqa: PLC0415 - made only when nothing is named
 
@@ -101,12 +98,18 @@ def _example() -> tuple[Inventory, tuple[str, ...]]:
 
 
 def _refuse_beside_problem(
-    model: str | None, cluster: ClusterOptions, workload: WorkloadOptions, engine: EngineOptions
+    model: str | None, reading: ReadOptions, cluster: ClusterOptions, workload: WorkloadOptions, engine: EngineOptions
 ) -> None:
     """Refuse what an abstract problem leaves no room for, so that no flag is passed over in silence."""
     if model is not None:
         raise UsageError("layerfit plan, --problem: MODEL is named too; expected one of them. Leave one out.")
-    for group, plain in ((cluster, ClusterOptions()), (workload, WorkloadOptions()), (engine, EngineOptions())):
+    groups = (
+        (reading, ReadOptions()),
+        (cluster, ClusterOptions()),
+        (workload, WorkloadOptions()),
+        (engine, EngineOptions()),
+    )
+    for group, plain in groups:
         for field in fields(plain):
             if getattr(group, field.name) != getattr(plain, field.name):
                 flag = field.name.replace("_", "-")

@@ -6,10 +6,9 @@ Parsers see the two protocols alone, so that every kind of place counts and boun
 from __future__ import annotations
 
 import os
-import re
 from typing import TYPE_CHECKING, Final
 
-from tensors.sources.address import shown_location
+from tensors.sources.address import has_scheme, shown_location
 from tensors.sources.local import FileSource, LocalFolder
 from tensors.sources.local import open_local as open_location
 from tensors.sources.memory import BytesSource
@@ -27,6 +26,7 @@ __all__ = [
     "Folder",
     "LocalFolder",
     "Source",
+    "has_scheme",
     "is_plain",
     "open_location",
     "shown_location",
@@ -35,8 +35,6 @@ __all__ = [
 
 TIME_LIMIT_SECONDS: Final = 120.0
 """How long all headers of a distant model may take where nobody says otherwise."""
-
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
 
 def visit(
@@ -55,7 +53,7 @@ def visit(
         SourceError: there is nothing at that place, or it cannot be read.
     """
     place = os.fspath(location)
-    if not _SCHEME.match(place):
+    if not has_scheme(place):
         return use(*open_location(place))
     # Everything about the web is loaded when something there is named.
     from tensors.sources.remote import visit_remote  # noqa: PLC0415

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from tensors.errors import SourceError
@@ -12,8 +12,9 @@ from tensors.text import quoted
 if TYPE_CHECKING:
     from urllib.parse import SplitResult
 
-__all__ = ["Address", "parse_address", "shown_location", "shown_url"]
+__all__ = ["Address", "has_scheme", "parse_address", "shown_location", "shown_url"]
 
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _PATH_SAFE = "/%:@!$&'()*+,;=~-._"
 _QUERY_SAFE = _PATH_SAFE + "?"
 
@@ -55,6 +56,11 @@ class Address(NamedTuple):
         )
 
 
+def has_scheme(location: str) -> bool:
+    """Return whether a location is an address and no path."""
+    return _SCHEME.match(location) is not None
+
+
 def parse_address(location: str) -> Address:
     """Take an http or https address apart.
 
@@ -82,9 +88,9 @@ def parse_address(location: str) -> Address:
 
 def shown_location(location: str) -> str:
     """Return a location as people may see it: of an address, without a name, a password, a query or a fragment."""
-    scheme, mark, rest = location.partition("://")
-    if not mark or not scheme.isalnum():
+    if not has_scheme(location):
         return location
+    scheme, _, rest = location.partition("://")
     place = rest.partition("#")[0].partition("?")[0]
     host, slash, path = place.partition("/")
     if scheme.lower() != "hf":
@@ -107,12 +113,13 @@ def _shown_broken(location: str) -> str:
 def _split(location: str) -> SplitResult | None:
     from urllib.parse import urlsplit  # noqa: PLC0415
 
-    parts = None
-    with suppress(ValueError):
+    try:
         parts = urlsplit(location)
         # A port is looked at only when it is asked for.
-        parts = parts if parts.port is None or parts.port else None
-    return parts
+        sound = parts.port is None or parts.port > 0
+    except ValueError:
+        return None
+    return parts if sound else None
 
 
 def _decoded(segment: str) -> str:

@@ -12,7 +12,7 @@ from tensors.sources.patience import PassingError, passing_status
 if TYPE_CHECKING:
     from urllib3 import BaseHTTPResponse
 
-__all__ = ["Advice", "Answer", "MissingFileError", "answer_of", "is_unchanged", "stamp_of"]
+__all__ = ["Advice", "Answer", "ClosedFileError", "MissingFileError", "answer_of", "is_unchanged", "stamp_of"]
 
 _NOT_ASKED_AGAIN = {404, 410}
 _WHOLE, _PART, _UNCHANGED, _BEYOND_THE_END = 200, 206, 304, 416
@@ -24,6 +24,10 @@ _CONTENT_RANGE = re.compile(r"bytes (?:(\d{1,19})-(\d{1,19})|\*)/(\d{1,19}|\*)",
 
 class MissingFileError(SourceError):
     """A server has no such file."""
+
+
+class ClosedFileError(SourceError):
+    """A server refuses to give a file, or to say whether there is one."""
 
 
 class Advice(NamedTuple):
@@ -79,7 +83,8 @@ def answer_of(response: BaseHTTPResponse, start: int, stop: int, location: str, 
     """Return the answer to a request for the bytes [start, stop); where the file ends sooner, the answer does.
 
     Raises:
-        SourceError: it is no such part of a file; MissingFileError where there is no file.
+        SourceError: it is no such part of a file; MissingFileError where there is no file, ClosedFileError where the
+            server does not say.
         PassingError: another try may help.
     """
     try:
@@ -102,7 +107,7 @@ def answer_of(response: BaseHTTPResponse, start: int, stop: int, location: str, 
         raise SourceError(location, f"{problem} {advice.unknown}")
     if status == _REFUSED:
         problem = f"the server refuses to give it, status {status}; expected a file that you may read."
-        raise SourceError(location, f"{problem} {advice.refused}")
+        raise ClosedFileError(location, f"{problem} {advice.refused}")
     problem = f"the server answers with status {status}; expected {_PART} and a part of the file. Check the address."
     raise SourceError(location, problem)
 

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 from tensors.errors import SourceError
 from tensors.sources.address import shown_url
 from tensors.sources.patience import PassingError
+from tensors.sources.pools import Pools
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from urllib3 import BaseHTTPResponse, PoolManager
+    from urllib3 import BaseHTTPResponse
     from urllib3.exceptions import HTTPError
 
     from tensors.sources.threads import Deadline
@@ -36,18 +37,19 @@ class Client:
 
     def __init__(self, deadline: Deadline, connections: int) -> None:
         self.deadline = deadline
-        self._connections = connections
-        self._pools: dict[str | None, PoolManager] = {}
+        self._pools = Pools(connections)
 
-    def get(self, url: str, headers: Mapping[str, str], location: str) -> BaseHTTPResponse:
+    def get(self, url: str, headers: Mapping[str, str], location: str, *, narrow: bool = False) -> BaseHTTPResponse:
         """Return the answer to a GET, its content not yet read; authorization stays with the host it is meant for.
+
+        A `narrow` connection takes little ahead of what is read: for an answer that may be left early.
 
         Raises:
             SourceError: the server cannot be reached, or leads where nobody should follow.
             PassingError: another try may help.
         """
         for _ in range(_MOST_REDIRECTS + 1):
-            response = self._send(url, headers, location)
+            response = self._send(url, headers, location, narrow=narrow)
             target = response.headers.get("Location") if response.status in _REDIRECTS else None
             if target is None:
                 return response
@@ -61,16 +63,15 @@ class Client:
 
     def close(self) -> None:
         """Close every connection that is not in use."""
-        for pool in self._pools.values():
-            pool.clear()
+        self._pools.close()
 
-    def _send(self, url: str, headers: Mapping[str, str], location: str) -> BaseHTTPResponse:
+    def _send(self, url: str, headers: Mapping[str, str], location: str, *, narrow: bool) -> BaseHTTPResponse:
         from urllib3 import Timeout  # noqa: PLC0415 - an extra
         from urllib3.exceptions import HTTPError  # noqa: PLC0415
 
         left_seconds = max(self.deadline.remaining(), 0.001)
         try:
-            return self._pool(url).urlopen(
+            return self._pools.of(url, narrow=narrow).urlopen(
                 "GET",
                 url,
                 headers=dict(headers),
@@ -82,22 +83,6 @@ class Client:
             )
         except HTTPError as error:
             raise _failure(error, location) from None
-
-    def _pool(self, url: str) -> PoolManager:
-        """Return the connections for an address: through a proxy where the environment names one."""
-        from urllib.parse import urlsplit  # noqa: PLC0415
-        from urllib.request import getproxies, proxy_bypass  # noqa: PLC0415
-
-        from urllib3 import PoolManager, ProxyManager  # noqa: PLC0415 - an extra
-
-        parts = urlsplit(url)
-        host = parts.netloc.rpartition("@")[2]
-        proxy = None if proxy_bypass(host) else getproxies().get(parts.scheme)
-        if proxy not in self._pools:
-            connections = self._connections
-            pool = PoolManager(maxsize=connections) if proxy is None else ProxyManager(proxy, maxsize=connections)
-            self._pools.setdefault(proxy, pool)
-        return self._pools[proxy]
 
 
 def read_some(response: BaseHTTPResponse, most_bytes: int, location: str) -> bytes:

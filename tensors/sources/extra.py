@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 
 from tensors.errors import SourceError
+from tensors.parts import listed
 
 __all__ = ["needed"]
 
@@ -17,5 +18,5 @@ def needed(location: str, *packages: str) -> None:
     """
     missing = [package for package in packages if find_spec(package) is None]
     if missing:
-        problem = f'reading it takes {" and ".join(missing)}; expected the extra "remote" to be installed.'
+        problem = f'reading it takes {listed(missing)}; expected the extra "remote" to be installed.'
         raise SourceError(location, f"{problem} Run pip install 'layerfit[remote]'.")

@@ -28,11 +28,16 @@ if TYPE_CHECKING:
     from tensors.sources.header_cache import HeaderCache
     from tensors.sources.protocols import Result
 
-__all__ = ["HubFolder", "HubLocation", "open_hub", "parse_hub_location"]
+__all__ = ["HubFolder", "HubLocation", "from_page", "open_hub", "parse_hub_location"]
 
 _LOCATION = re.compile(
     r"hf://(?:models/)?(?P<repository>[\w.-]+/[\w.-]+)"
     r"(?:@(?P<revision>refs/(?:pr/\d+|convert/[\w.-]+)|[^/@]+))?(?:/(?P<path>.*))?",
+    re.ASCII | re.IGNORECASE,
+)
+_PAGE = re.compile(
+    r"https?://(?:www\.)?(?:huggingface\.co|hf\.co)/(?P<repository>[\w.-]+/[\w.-]+)"
+    r"(?:/(?:tree|blob|resolve|raw)/(?P<revision>[^/?#]+)(?:/(?P<path>[^?#]*))?)?/?(?:[?#].*)?",
     re.ASCII | re.IGNORECASE,
 )
 _OTHER_KINDS = frozenset({"datasets", "spaces", "kernels", "buckets"})
@@ -41,6 +46,15 @@ _ADVICE = Advice(
     unknown="Set HF_TOKEN to a token that may read it.",
     refused="Ask for access on the page of the repository, and set HF_TOKEN to a token that has it.",
 )
+
+
+def from_page(address: str) -> str | None:
+    """Return the hf:// location of a page of the hub, as people copy it from a browser; None for any other address."""
+    match = _PAGE.fullmatch(address)
+    if match is None or match["repository"].partition("/")[0] in _OTHER_KINDS:
+        return None
+    revision = "" if match["revision"] in {None, "main"} else f"@{match['revision']}"
+    return f"hf://{match['repository']}{revision}/{match['path'] or ''}".rstrip("/")
 
 
 class HubLocation(NamedTuple):

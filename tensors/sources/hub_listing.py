@@ -24,7 +24,7 @@ __all__ = ["HubFile", "Listing", "list_repository"]
 
 _ANSWER_SECONDS = 15.0
 _UNKNOWN_READER, _REFUSED = 401, 403
-_NO_CONNECTION = ("ConnectError", "ConnectionError", "UnsupportedProtocol", "ProxyError")
+_NO_CONNECTION = ("ConnectError", "UnsupportedProtocol", "ProxyError")
 
 
 class HubFile(NamedTuple):

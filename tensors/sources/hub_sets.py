@@ -54,13 +54,12 @@ def sets_of(sizes: Mapping[str, int | None]) -> tuple[ModelSet, ...]:
     `model`, the others beside it are the same in another layout, or adapters.
     """
     sets: list[ModelSet] = []
-    for folder, paths in groupby(sorted(sizes, key=_folder_and_name), key=lambda path: _folder_and_name(path)[0]):
+    for _, paths in groupby(sorted(sizes, key=_folder_and_name), key=lambda path: _folder_and_name(path)[0]):
         names = {path.rpartition("/")[2]: path for path in paths}
         sets += _gguf_sets(names, sizes)
         shards = list(_safetensors_sets(names, sizes))
         preferred = [one for one in shards if one.stem.rpartition("/")[2] == "model"]
         sets += preferred or shards
-        del folder
     return tuple(sets)
 
 
@@ -89,20 +88,30 @@ def _folder_and_name(path: str) -> tuple[str, str]:
 
 def _gguf_sets(names: Mapping[str, str], sizes: Mapping[str, int | None]) -> Iterator[ModelSet]:
     models = [n for n in names if n.lower().endswith(_GGUF) and not any(word in n.lower() for word in _COMPANIONS)]
-    for stem, members in _by_stem(models, _GGUF).items():
-        paths = tuple(names[member] for member in members)
-        place = paths[0].removesuffix(members[0]) + stem
-        yield ModelSet(paths[0] if len(paths) == 1 else place, place, paths[0], paths, _sum(paths, sizes))
+    yield from _stem_sets(_by_stem(models, _GGUF), names, sizes)
 
 
 def _safetensors_sets(names: Mapping[str, str], sizes: Mapping[str, int | None]) -> Iterator[ModelSet]:
     shards = _by_stem([name for name in names if name.lower().endswith(_SAFETENSORS)], _SAFETENSORS)
-    for index in (name for name in names if name.endswith(INDEX_SUFFIX)):
-        stem = index.removesuffix(INDEX_SUFFIX)
-        members = shards.pop(stem, None) or [name for names_of in shards.values() for name in names_of]
+    indexes = {name.removesuffix(INDEX_SUFFIX): path for name, path in names.items() if name.endswith(INDEX_SUFFIX)}
+    for stem in sorted(indexes, key=lambda stem: stem not in shards):
+        members = shards.pop(stem, [])
+        if not members:
+            # Shards may be called as they like; an index without any of its own name has what is left.
+            members = [name for others in shards.values() for name in others]
+            shards.clear()
         paths = tuple(names[member] for member in members)
-        yield ModelSet(names[index], names[index].removesuffix(INDEX_SUFFIX), names[index], paths, _sum(paths, sizes))
-    for stem, members in shards.items():
+        yield ModelSet(
+            indexes[stem], indexes[stem].removesuffix(INDEX_SUFFIX), indexes[stem], paths, _sum(paths, sizes)
+        )
+    yield from _stem_sets(shards, names, sizes)
+
+
+def _stem_sets(
+    stems: Mapping[str, Sequence[str]], names: Mapping[str, str], sizes: Mapping[str, int | None]
+) -> Iterator[ModelSet]:
+    """Yield a model for all files that share a stem."""
+    for stem, members in stems.items():
         paths = tuple(names[member] for member in members)
         place = paths[0].removesuffix(members[0]) + stem
         yield ModelSet(paths[0] if len(paths) == 1 else place, place, paths[0], paths, _sum(paths, sizes))

@@ -63,7 +63,7 @@ class Patience:
             raise SourceError(self._location, problem) from None
         if self._failures >= TRIES or pause_seconds >= left_seconds:
             tries = f"{self._failures} tries" if self._failures > 1 else "1 try"
-            problem = f"{failure.what} ({tries}); expected the file. Check the connection, or try again later."
+            problem = f"{failure.what} ({tries}); expected an answer. Check the connection, or try again later."
             raise SourceError(self._location, problem) from None
         self._deadline.pause(pause_seconds)
 

@@ -18,6 +18,9 @@ __all__ = ["Place", "RangeSource"]
 _FIRST_BYTES: Final = 2**17
 """Holds the headers of most shards, and as much of a vocabulary as tells how long it will be."""
 
+_LONGEST_HEADER_BYTES = 2**25
+"""Whoever asks for more does not know where the header ends, and leaves the answer before its end."""
+
 
 class Place(NamedTuple):
     """Where a distant file is: `location` is shown, `url` asked with `authorization`, `cache_key` None to keep nothing.
@@ -151,7 +154,8 @@ class RangeSource:
         return data
 
     def _ask(self, start: int, stop: int) -> Answer:
-        response = self._client.get(self._place.url, self._headers(start, stop), self.location)
+        narrow = stop - start > _LONGEST_HEADER_BYTES
+        response = self._client.get(self._place.url, self._headers(start, stop), self.location, narrow=narrow)
         answer = answer_of(response, start, stop, self.location, self._place.advice)
         self.requests += 1
         try:
@@ -170,10 +174,10 @@ class RangeSource:
             problem = f"has {answer.size:,} bytes now; expected {self._size:,} as before. Try again."
             raise SourceError(self.location, problem)
         known = self._stamp if self._place.stamp is None else self._stamp_seen
-        if known is not None and answer.stamp != known:
+        if known is not None and answer.stamp is not None and answer.stamp != known:
             problem = "has changed while it was read; expected one version throughout. Try again."
             raise SourceError(self.location, problem)
-        self._stamp_seen = answer.stamp
+        self._stamp_seen = answer.stamp or self._stamp_seen
 
     def _headers(self, start: int, stop: int) -> dict[str, str]:
         # Compressed content would count other bytes than those of the file.

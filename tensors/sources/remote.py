@@ -9,6 +9,7 @@ from tensors.sources.address import shown_location
 from tensors.sources.client import Client
 from tensors.sources.extra import needed
 from tensors.sources.header_cache import HeaderCache, cache_folder
+from tensors.sources.hub import from_page, open_hub
 from tensors.sources.threads import Deadline, within
 from tensors.sources.web import WORKERS, open_web
 from tensors.text import quoted
@@ -35,6 +36,7 @@ def visit_remote(
     Raises:
         SourceError: the scheme is not known, a package is missing, the time is over, or the place cannot be read.
     """
+    location = from_page(location) or location
     shown = shown_location(location)
     shown = shown if shown.isprintable() else quoted(shown)
     scheme = location.partition("://")[0].lower()
@@ -48,9 +50,6 @@ def visit_remote(
 
     def work() -> Result:
         if scheme == "hf":
-            # Its library takes a while to load, which addresses need not wait for.
-            from tensors.sources.hub import open_hub  # noqa: PLC0415
-
             return use(*open_hub(location, client, headers))
         return use(*open_web(location, client, headers))
 

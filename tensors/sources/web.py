@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tensors.errors import SourceError
 from tensors.sources.address import parse_address
-from tensors.sources.answers import Advice, MissingFileError
+from tensors.sources.answers import Advice, ClosedFileError, MissingFileError
 from tensors.sources.protocols import is_plain
 from tensors.sources.ranges import Place, RangeSource
 from tensors.sources.threads import in_order
@@ -65,6 +65,11 @@ class WebFolder:
             source.meet()
         except MissingFileError:
             return False
+        except ClosedFileError:
+            # Stores that list nothing refuse what is not there. An index or a config.json need not be.
+            if name.endswith(".json"):
+                return False
+            raise
         self._met[name] = source
         return True
 

@@ -22,6 +22,7 @@ from solver.cli.options import (
     WorkloadOptions,
 )
 from solver.cli.output import OutputOptions
+from solver.cli.reading import ReadOptions
 from solver.cli.usage import usage_sentence
 from solver.errors import UsageError
 from solver.problem import Rules
@@ -77,6 +78,8 @@ FLAGS = [
     (PlanOutputOptions, "--report r.html", {"report": Path("r.html")}),
     (PlanOutputOptions, "--no-timings", {"no_timings": True}),
     (PlanOutputOptions, "--no-paths", {"no_paths": True}),
+    (ReadOptions, "--no-cache", {"no_cache": True}),
+    (ReadOptions, "--read-timeout 2.5", {"read_timeout": 2.5}),
     (OutputOptions, "--json", {"json": True}),
     (OutputOptions, "--format Markdown", {"format": TableFormat.MARKDOWN}),
 ]

@@ -1,0 +1,59 @@
+"""How commands read MODEL: what it may be, and the flags for models that are not on this machine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from solver.cli.values import one, positive_seconds
+from tensors.sources import TIME_LIMIT_SECONDS
+
+if TYPE_CHECKING:
+    from tensors.inventory import Inventory
+
+__all__ = ["MODEL", "MODEL_HELP", "ReadOptions"]
+
+MODEL_HELP = (
+    "A GGUF or safetensors file, any part of a split set, a folder, an https:// address of a file, "
+    "or hf://ORG/REPO[@REVISION][/FILE]."
+)
+
+MODEL = Parameter(metavar="MODEL", help=MODEL_HELP)
+"""How a command describes its first argument."""
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadOptions:
+    """How a model is read that is not on this machine."""
+
+    no_cache: Annotated[
+        bool, Parameter(show_default=False, help="Keep no headers of distant models, and use none that were kept.")
+    ] = False
+    read_timeout: Annotated[
+        float,
+        Parameter(
+            converter=one(positive_seconds),
+            n_tokens=1,
+            metavar="SECONDS",
+            help="Seconds for all headers of a distant model.",
+        ),
+    ] = TIME_LIMIT_SECONDS
+
+    def read(self, model: str, *, allow_unknown_types: bool = False) -> Inventory:
+        """Return the inventory of a model.
+
+        Raises:
+            TensorsError: it cannot be read.
+        """
+        # The readers are imported where a model is named, and nowhere else.
+        from tensors.reader import read  # noqa: PLC0415
+
+        return read(
+            model,
+            allow_unknown_types=allow_unknown_types,
+            cache=not self.no_cache,
+            time_limit_seconds=self.read_timeout,
+        )
