@@ -6,11 +6,14 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from solver.conflict import NO_RULES
 from solver.effort import Effort, Progress, silent
 from solver.objectives import Objective, objectives_named
 from solver.projection import check_of, pools_of, seams_of, stages_of, transfers_of
 from solver.reasons import reasons_why_infeasible
 from solver.solve import Outcome, Solution, solve
+from solver.wording import counted
+from tensors.units import format_bytes
 
 if TYPE_CHECKING:
     from solver.closed_form import PlanCheck
@@ -125,17 +128,20 @@ def project(problem: Problem, setting: Setting | None, solution: Solution, place
         seams=seams_of(problem, stages, None if setting is None else setting.inventory.architecture),
         transfers=transfers_of(problem, stages),
         reasons=(),
-        notes=(() if setting is None else setting.notes) + _more_than_minimum(problem, check),
+        notes=(() if setting is None else setting.notes) + _more_than_minimum(problem, solution, check),
     )
 
 
-def _more_than_minimum(problem: Problem, check: PlanCheck | None) -> tuple[str, ...]:
-    """Return a sentence that says why more nodes are used than arithmetic asks for, where that is so."""
+def _more_than_minimum(problem: Problem, solution: Solution, check: PlanCheck | None) -> tuple[str, ...]:
+    """Return a sentence that says why more nodes are used than arithmetic asks for, where that is so and is known."""
     if check is None or check.minimum_nodes is None or check.nodes_used <= check.minimum_nodes:
         return ()
+    if not solution.levels or solution.levels[0].objective.name != "nodes" or problem.rules != NO_RULES:
+        return ()
     largest = max(range(len(problem.items)), key=lambda index: problem.items[index].load_bytes)
+    size = format_bytes(problem.items[largest].load_bytes)
     sentence = (
-        f"Arithmetic asks for {check.minimum_nodes} nodes and the plan uses {check.nodes_used}: blocks do not divide, "
-        f"the largest (block {largest}) takes {problem.items[largest].load_bytes} bytes."
+        f"Arithmetic asks for {counted(check.minimum_nodes, 'node')} and the plan uses {check.nodes_used}: blocks do not "
+        f"divide, and the largest (block {largest}) takes {size}."
     )
     return (sentence,)

@@ -10,7 +10,7 @@ from tensors.units import format_bytes
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["either", "exact_size", "quoted", "shortened", "suggestion"]
+__all__ = ["counted", "either", "exact_size", "quoted", "shortened", "suggestion"]
 
 _LONGEST_SHOWN = 40
 _SMALLEST_ROUNDED = 1024
@@ -41,3 +41,8 @@ def exact_size(size_bytes: int) -> str:
     """Return a size with its unit, and beside it the exact bytes where the unit rounds."""
     shown = format_bytes(size_bytes)
     return shown if size_bytes < _SMALLEST_ROUNDED else f"{shown} ({size_bytes:,} bytes)"
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural where it is not one."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
