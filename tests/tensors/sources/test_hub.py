@@ -309,7 +309,16 @@ def test_a_file_of_another_length_than_listed(hub: Hub, tiny: Path) -> None:
 
 @pytest.mark.parametrize(
     "location",
-    ["hf://", "hf://org", "hf://org/", "hf://datasets/org/repo", "hf://org/re po", "hf://org/repo@", "hf://o/r?x=1"],
+    [
+        "hf://",
+        "hf://org",
+        "hf://org/",
+        "hf://datasets/org/repo",
+        "hf://org/re po",
+        "hf://org/repo@",
+        "hf://o/r?x=1",
+        "hf://o/r/m?x=1",
+    ],
 )
 def test_what_is_no_place_on_the_hub(location: str, hub: Hub) -> None:
     shown = location.partition("?")[0]
