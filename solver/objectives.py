@@ -21,6 +21,7 @@ from solver.measures import (
     nodes_used,
     slowest_ns,
 )
+from solver.needs import CONTEXT_STEP_TOKENS, growth, nothing, times
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
 
 __all__ = ["CONTEXT_STEP_TOKENS", "OBJECTIVES", "Objective", "Sense", "objectives_named"]
 
-# The longest context is looked for in steps of this many tokens.
-CONTEXT_STEP_TOKENS = 256
 _NS = 10**9
 
 
@@ -86,34 +85,6 @@ def _negated(cost: Value) -> Value:
     return -cost
 
 
-def _nothing(_problem: Problem, _name: str) -> None:
-    """Need no more than every problem has."""
-
-
-def _times(problem: Problem, name: str) -> None:
-    for group in problem.classes:
-        node = group.members[0]
-        if node.bytes_per_second is None and node.stage_ns is None:
-            raise InputError(
-                f"objective {name}",
-                f"node {node.name} has neither a bandwidth nor measured times; expected one of them for every node. "
-                "Give it, or exclude the node.",
-            )
-
-
-def _growth(problem: Problem, name: str) -> None:
-    for index, block in enumerate(problem.blocks):
-        if block.cache_bytes_per_token is None:
-            raise InputError(
-                f"objective {name}",
-                f"block {index} does not say how its cache grows; expected cache_bytes_per_token. Give it.",
-            )
-    if not any(block.cache_bytes_per_token for block in problem.blocks):
-        raise InputError(
-            f"objective {name}", "no block has a cache that grows; expected one, or any length fits. Leave it out."
-        )
-
-
 def _least(value: Value, limit: int | None) -> int:
     return int(value) if limit is None else min(int(value), limit)
 
@@ -145,6 +116,9 @@ def _headroom_at_most(limits: Limits, cost: Value) -> Limits:
 
 
 def _tokens_at_most(limits: Limits, cost: Value) -> Limits:
+    if cost >= 0:
+        # Every placement counts as having room for no tokens, also one that empty caches would overfill.
+        return limits
     return replace(limits, min_tokens=_most(-cost, limits.min_tokens))
 
 
@@ -180,7 +154,7 @@ _REGISTRY = (
         value=_same,
         at_most=_nodes_at_most,
         below=_one_better(_nodes_at_most),
-        needs=_nothing,
+        needs=nothing,
     ),
     Objective(
         name="balance",
@@ -191,7 +165,7 @@ _REGISTRY = (
         value=_same,
         at_most=_fill_at_most,
         below=_fill_below,
-        needs=_nothing,
+        needs=nothing,
     ),
     Objective(
         name="load",
@@ -202,7 +176,7 @@ _REGISTRY = (
         value=_same,
         at_most=_load_at_most,
         below=_one_better(_load_at_most),
-        needs=_nothing,
+        needs=nothing,
     ),
     Objective(
         name="latency",
@@ -213,7 +187,7 @@ _REGISTRY = (
         value=_same,
         at_most=_latency_at_most,
         below=_one_better(_latency_at_most),
-        needs=_times,
+        needs=times,
     ),
     Objective(
         name="throughput",
@@ -224,7 +198,7 @@ _REGISTRY = (
         value=lambda cost: Fraction(_NS, int(cost)),
         at_most=_slowest_at_most,
         below=_one_better(_slowest_at_most),
-        needs=_times,
+        needs=times,
     ),
     Objective(
         name="headroom",
@@ -235,7 +209,7 @@ _REGISTRY = (
         value=_negated,
         at_most=_headroom_at_most,
         below=_one_better(_headroom_at_most),
-        needs=_nothing,
+        needs=nothing,
     ),
     Objective(
         name="context",
@@ -246,7 +220,7 @@ _REGISTRY = (
         value=_negated,
         at_most=_context_at_most,
         below=_one_better(_context_at_most),
-        needs=_growth,
+        needs=growth,
     ),
     Objective(
         name="tokens",
@@ -257,7 +231,7 @@ _REGISTRY = (
         value=_negated,
         at_most=_tokens_at_most,
         below=_one_better(_tokens_at_most),
-        needs=_growth,
+        needs=growth,
     ),
 )
 
