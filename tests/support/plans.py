@@ -20,7 +20,7 @@ from tensors.inventory import Inventory, Part, Role, Tensor
 from tensors.units import GIB
 
 if TYPE_CHECKING:
-    from solver.objectives import Value
+    from solver.limits import Value
     from solver.problem import Rules
 
 FOUR_MACHINES = """
