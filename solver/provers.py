@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from solver.bounds import BOUNDS
+from solver.errors import AuditError
 from solver.exact.canonical import canonical_placement, placement_of
 from solver.exact.prefix import PrefixSearch, applies, find, prefix_search
 
@@ -179,6 +180,9 @@ def descend(
     Bisection between bound and best value while the gap is wide, then strict descent: the best placement's own value is
     the next limit to stay below, until no placement is left. `fewest_first` says that an attempt's answer uses the
     fewest nodes. After an interrupt the best placement so far is kept.
+
+    Raises:
+        AuditError: an attempt returned a placement that is no better than asked for; it would go on for ever.
     """
     known = _Known(question.lower, question.best)
     try:
@@ -215,8 +219,10 @@ def _close(
         middle = _middle(known.lower, upper)
         answer = attempt(objective.below(limits, upper) if middle is None else objective.at_most(limits, middle))
         if answer.placement is not None:
-            known.best = answer.placement
-            upper = objective.measure(question.problem, known.best)
+            value = objective.measure(question.problem, answer.placement)
+            if value >= upper:
+                raise AuditError(f"a placement asked to be better on {objective.name} than {upper} has {value}")
+            known.best, upper = answer.placement, value
         elif answer.impossible:
             known.lower = upper if middle is None else _beyond(middle)
         if answer.interrupted or (answer.placement is None and not answer.impossible):

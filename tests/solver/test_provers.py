@@ -13,6 +13,7 @@ from support.planted import says
 from support.problems import NO_RULES, problem_of
 
 from solver.effort import Clock, Effort
+from solver.errors import AuditError
 from solver.objectives import NO_LIMITS, OBJECTIVES, cap_bytes
 from solver.problem import Placement, Stage
 from solver.provers import Question, descend, provers_for
@@ -113,6 +114,16 @@ def test_nothing_within_the_limits_is_impossible() -> None:
     interval = descend(question("load", 0), lambda _limits: says(impossible=True), clock(), unheard, fewest_first=False)
 
     assert says(impossible=True) == interval
+
+
+def test_an_attempt_that_is_no_better_than_asked_is_a_bug_and_no_loop() -> None:
+    best = Placement((Stage(0, 1, "n0"),))
+    with pytest.raises(AuditError) as caught:
+        descend(
+            question("load", None, best), lambda _limits: says(placement=best), clock(), unheard, fewest_first=False
+        )
+
+    assert "a placement asked to be better on load than 1 has 1" == str(caught.value)
 
 
 def test_an_attempt_without_an_answer_ends_the_descent_with_what_is_known() -> None:
