@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Chain", "PrefixSearch", "applies", "find", "prefix_search", "reach"]
 
-# A state costs 4 bytes a group and level table; beyond this the tables would pass half a gibibyte.
+# A cell costs 4 bytes in the tables of either direction and as much while the answer is chosen: 1.2 GiB in all here,
+# which 22 nodes without equals reach.
 _MOST_CELLS = 100_000_000
 
 
