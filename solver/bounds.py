@@ -44,7 +44,7 @@ def fewest_nodes(problem: Problem, limits: Limits) -> int | None:
     if largest_item_bytes(problem) > caps[0]:
         return None
     for count, held in enumerate(accumulate(caps), start=1):
-        if count > 1 and held >= problem.prefix_bytes[-1]:
+        if held >= problem.prefix_bytes[-1]:
             return count
     return None
 

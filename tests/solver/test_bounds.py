@@ -66,6 +66,7 @@ def test_fewest_nodes_by_arithmetic(problem: Problem, limits: Limits, expected: 
         (problem_of((5, 5, 5), (6, 9, 15)), NO_LIMITS, 5),
         (problem_of((5, 5, 6), (6, 9, 15)), NO_LIMITS, 6),
         (problem_of((2, 2, 2, 2, 2), (2, 9, 15)), NO_LIMITS, 4),
+        (problem_of((1, 1, 9), (10, 10, 10)), NO_LIMITS, 9),
         (problem_of((5, 5, 5), (6, 9, 15)), within(max_nodes=2), 8),
         (problem_of((5, 5, 5), (6, 9, 15)), within(max_nodes=1), 15),
         (problem_of((5, 5, 5), (4, 4, 4)), NO_LIMITS, None),

@@ -14,6 +14,7 @@ from solver.errors import AuditError
 from solver.model import run
 from solver.objectives import NO_LIMITS
 from solver.problem import Placement, Stage
+from solver.provers import ConstraintSolver
 from solver.rules import violations
 
 if TYPE_CHECKING:
@@ -121,6 +122,19 @@ def test_a_known_bound_is_a_constraint(run_of: Callable[..., run.Answer], known:
         answer = run_of(PROBLEM, NO_LIMITS, clock(), None, unheard, at_least=at_least)
 
         assert (max(least, at_least), True) == (answer.lower, answer.settled)
+
+
+@pytest.mark.parametrize("run_of", ["_solve", "least_nodes"])
+def test_an_interrupt_among_equals_is_passed_on_even_with_an_answer(
+    run_of: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run may end by itself and be interrupted at once."""
+    start = Placement((Stage(0, 1, "n0"),))
+    problem = problem_of((1,), (1,))
+    monkeypatch.setattr(run, run_of, lambda *_, **__: run.Answer(start, 1, settled=True, interrupted=True))
+
+    with pytest.raises(KeyboardInterrupt):
+        ConstraintSolver().canonical(problem, NO_LIMITS, clock(), start)
 
 
 def test_the_canonical_answer_is_reached_from_any_start() -> None:
