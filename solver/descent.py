@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from solver.errors import AuditError
 from solver.question import Interval
 
 if TYPE_CHECKING:
@@ -39,6 +40,9 @@ def descend(question: Question, attempt: Callable[[Limits], Interval], clock: Cl
 
     Bisection between bound and best cost while the gap is wide, then strict descent: the best placement's own cost is
     the next limit to stay below, until no placement is left. After an interrupt the best placement so far is kept.
+
+    Raises:
+        AuditError: an attempt returned a placement that is no better than asked for; it would go on for ever.
     """
     known = _Known(question.lower, question.best)
     try:
@@ -71,8 +75,10 @@ def _close(
         middle = None if known.lower is None else _middle(known.lower, upper)
         answer = attempt(objective.below(limits, upper) if middle is None else objective.at_most(limits, middle))
         if answer.placement is not None:
-            known.best = answer.placement
-            upper = objective.cost(question.problem, known.best)
+            cost = objective.cost(question.problem, answer.placement)
+            if cost >= upper:
+                raise AuditError(f"a placement asked to be better on {objective.name} than {upper} has {cost}")
+            known.best, upper = answer.placement, cost
         elif answer.impossible:
             known.lower = upper if middle is None else _beyond(middle)
         if answer.interrupted or (answer.placement is None and not answer.impossible):

@@ -14,6 +14,7 @@ from support.problems import problem_of
 
 from solver.descent import descend
 from solver.effort import Clock, Effort
+from solver.errors import AuditError
 from solver.limits import NO_LIMITS, cap_bytes
 from solver.objectives import CONTEXT_STEP_TOKENS, OBJECTIVES
 from solver.problem import Placement, Stage
@@ -184,3 +185,11 @@ def test_an_interrupt_inside_an_attempt_keeps_what_is_known() -> None:
 
     assert says(0, ENDED, interrupted=True) == descend(question("load", 0, ENDED), raising, clock(), unheard)
     assert says(0, interrupted=True) == descend(question("load", 0), raising, clock(), unheard)
+
+
+def test_an_attempt_that_is_no_better_than_asked_is_a_bug_and_no_loop() -> None:
+    with pytest.raises(AuditError) as caught:
+        descend(question("load", None, ENDED), lambda _limits: says(placement=ENDED), clock(), unheard)
+    cost = OBJECTIVES["load"].cost(question("load", None).problem, ENDED)
+
+    assert f"a placement asked to be better on load than {cost} has {cost}" == str(caught.value)
