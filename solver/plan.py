@@ -141,7 +141,7 @@ def _more_than_minimum(problem: Problem, solution: Solution, check: PlanCheck | 
     largest = max(range(len(problem.items)), key=lambda index: problem.items[index].load_bytes)
     size = format_bytes(problem.items[largest].load_bytes)
     sentence = (
-        f"Arithmetic asks for {counted(check.minimum_nodes, 'node')} and the plan uses {check.nodes_used}: blocks do not "
-        f"divide, and the largest (block {largest}) takes {size}."
+        f"Arithmetic asks for {counted(check.minimum_nodes, 'node')} and the plan uses {check.nodes_used}: "
+        f"blocks do not divide, and the largest (block {largest}) takes {size}."
     )
     return (sentence,)

@@ -192,7 +192,7 @@ def _notes(inventory: Inventory, cluster: Cluster, workload: Workload) -> tuple[
     if other:
         notes.append(f"{format_bytes(other)} of tensors that belong to no block are loaded with the input.")
     notes.extend(
-        f"{node.name}: the reserve of {format_bytes(node.reserve_bytes)} leaves nothing of its memory; it takes no blocks."
+        f"{node.name}: the reserve of {format_bytes(node.reserve_bytes)} leaves nothing; no blocks go there."
         for node in cluster.nodes
         if node.budget_bytes <= 0
     )

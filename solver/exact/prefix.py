@@ -47,14 +47,13 @@ __all__ = [
     "reach",
 ]
 
-# A cell costs 4 bytes in the tables of a layout, and half as much again while they are made; beyond this they would pass
-# half a gibibyte.
+# A cell costs 4 bytes in the tables of a layout, and half as much again while they are made; beyond this they would
+# pass half a gibibyte.
 _MOST_CELLS = 70_000_000
 
 
 class TableError(Exception):
     """The nodes are of too many kinds for the tables of this search."""
-
 
 
 @dataclass(frozen=True, slots=True)
