@@ -25,7 +25,7 @@ LAYERS = (
     ("frontier", "projection", "trials"),
     ("conflict", "suggestions"),
     ("reasons",),
-    ("plan",),
+    ("planning",),
     ("prove", "report"),
     ("recheck_levels",),
     ("recheck",),

@@ -25,14 +25,14 @@ from solver.cli.reading import MODEL_HELP, ReadOptions
 from solver.cli.run import ExitCode
 from solver.effort import Effort
 from solver.objectives import objectives_named
-from solver.plan import plan as solve_plan
+from solver.planning import plan as solve_plan
 from solver.problem_file import problem_to_document
 from solver.report.plan_json import PlanInputs, plan_document
 from solver.solve import Outcome
 from tensors.sources import shown_location
 
 if TYPE_CHECKING:
-    from solver.plan import Plan
+    from solver.planning import Plan
 
 __all__ = ["plan"]
 

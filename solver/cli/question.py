@@ -12,7 +12,7 @@ from solver.cli.reading import ReadOptions
 from solver.engines.generic import generic
 from solver.engines.variants import ModelVariants
 from solver.errors import UsageError
-from solver.plan import Setting
+from solver.planning import Setting
 from solver.problem_file import checked, read_problem
 from tensors.errors import ArchitectureError
 from tensors.sources import has_scheme

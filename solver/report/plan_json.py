@@ -13,7 +13,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from solver.cluster_document import cluster_document
-from solver.plan import ASSUMED_IMBALANCE
+from solver.planning import ASSUMED_IMBALANCE
 from solver.problem_file import problem_to_document
 from solver.report.model_json import model_document
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from solver.closed_form import PlanCheck
     from solver.effort import Effort
     from solver.limits import Value
-    from solver.plan import Plan
+    from solver.planning import Plan
     from solver.problem import Problem
     from solver.projection import PlanStage, PoolLoad, Seam, Transfer
     from solver.solve import Level

@@ -11,7 +11,7 @@ from support.problems import NO_LINKS, problem_of
 from solver.effort import Effort
 from solver.errors import InputError
 from solver.objectives import objectives_named
-from solver.plan import plan
+from solver.planning import plan
 from solver.problem import Link, LinkPair
 from solver.projection import Seam, Transfer
 from solver.solve import Outcome

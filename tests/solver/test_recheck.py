@@ -23,7 +23,7 @@ from support.plans import model_plan, six_blocks, unknown_plan
 from support.problems import problem_of, random_problem
 
 from solver.errors import InputError
-from solver.plan import plan
+from solver.planning import plan
 from solver.recheck import Finding, findings, same_model
 from solver.report.plan_json import instance_sha256
 

@@ -24,7 +24,7 @@ from support.problems import problem_of
 
 from solver.effort import Effort
 from solver.objectives import OBJECTIVES, objectives_named
-from solver.plan import plan, project
+from solver.planning import plan, project
 from solver.problem import Placement, Stage
 from solver.recheck import Finding, Reproof, reproved
 from solver.solve import Level, Outcome, solve

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from solver.effort import Effort
 from solver.objectives import OBJECTIVES
-from solver.plan import DEFAULT_EFFORT, plan, project
+from solver.planning import DEFAULT_EFFORT, plan, project
 from solver.problem import Ends, Placement, Stage
 from solver.recheck import claim_from_bytes, findings
 from solver.report.plan_json import PlanInputs, plan_document
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from solver.finding import Finding
-    from solver.plan import Plan
+    from solver.planning import Plan
     from solver.recheck import Claim
 
 EFFORT = Effort(time_limit_seconds=60, deterministic_limit=None, workers=1, seed=0)

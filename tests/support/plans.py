@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from solver.cluster_file import parse_cluster
 from solver.engines.generic import generic
 from solver.objectives import OBJECTIVES
-from solver.plan import Plan, Setting, plan, project
+from solver.planning import Plan, Setting, plan, project
 from solver.problem import Placement, Stage
 from solver.solve import Level, Outcome, Solution
 from solver.workload import IndexerRule, Workload
