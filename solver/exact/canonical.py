@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from solver.exact.line import Group, groups_of
+from solver.exact.line import Group, groups_of, line_of, windows_of
 from solver.exact.prefix import (
     PrefixSearch,
     TableError,
@@ -118,8 +118,7 @@ class _Largest:
     def __init__(self, problem: Problem, groups: tuple[Group, ...], limits: Limits) -> None:
         self.ranks: tuple[int | None, ...] = (None,) * len(groups)
         self._problem, self._groups, self._limits = problem, groups, limits
-        whole = _only(problem, groups, [1] * len(groups), 0)
-        self.ends = ends_of(whole, problem, limits)
+        self.ends = windows_of(problem, groups, line_of(problem, groups), limits).farthest()
         self._known: dict[tuple[int, ...], int] = {}
 
     def can_finish(self, left: list[int], nodes: int, boundary: int) -> bool:
