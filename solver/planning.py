@@ -128,8 +128,19 @@ def project(problem: Problem, setting: Setting | None, solution: Solution, place
         seams=seams_of(problem, stages, None if setting is None else setting.inventory.architecture),
         transfers=transfers_of(problem, stages),
         reasons=(),
-        notes=(() if setting is None else setting.notes) + _more_than_minimum(problem, solution, check),
+        notes=(
+            *(() if setting is None else setting.notes),
+            *_more_than_minimum(problem, solution, check),
+            *_one_of_equals(solution),
+        ),
     )
+
+
+def _one_of_equals(solution: Solution) -> tuple[str, ...]:
+    """Return a sentence that says so where equal questions may get another placement of the same values."""
+    if solution.outcome is not Outcome.OPTIMAL or solution.canonical:
+        return ()
+    return ("The values are proved; the time ran out before the one placement among equals was settled.",)
 
 
 def _more_than_minimum(problem: Problem, solution: Solution, check: PlanCheck | None) -> tuple[str, ...]:

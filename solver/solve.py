@@ -59,7 +59,8 @@ class Level:
 class Solution:
     """The outcome with its placement (None unless optimal or feasible) and levels.
 
-    `refuted_by` is the prover that showed that there is no placement, None unless infeasible.
+    `refuted_by` is the prover that showed that there is no placement, None unless infeasible. `canonical` is False where
+    the time ran out before the one placement among equals was found.
     """
 
     outcome: Outcome
@@ -69,6 +70,7 @@ class Solution:
     deterministic_time: float
     wall_ms: int
     refuted_by: str | None = None
+    canonical: bool = True
 
 
 @dataclass(slots=True)
@@ -114,7 +116,7 @@ def solve(
         if state.best is None:
             return _without_placement(state, clock)
         found.append((objective, bounds))
-    placement = _answer(problem, chosen, state, clock)
+    placement, canonical = _answer(problem, chosen, state, clock)
     levels = tuple(_level_of(problem, objective, placement, bounds) for objective, bounds in found)
     _audit(problem, placement, levels, proved=not state.open)
     return Solution(
@@ -124,6 +126,7 @@ def solve(
         interrupted=state.interrupted,
         deterministic_time=clock.deterministic_time,
         wall_ms=clock.wall_ms,
+        canonical=canonical,
     )
 
 
@@ -191,21 +194,21 @@ def _better(problem: Problem, objective: Objective, state: _State, prover: Prove
     return state.best
 
 
-def _answer(problem: Problem, provers: tuple[Prover, ...], state: _State, clock: Clock) -> Placement:
-    """Return the canonical placement where every level is proved, else the best so far."""
+def _answer(problem: Problem, provers: tuple[Prover, ...], state: _State, clock: Clock) -> tuple[Placement, bool]:
+    """Return the canonical placement where every level is proved, else the best so far, and whether it is canonical."""
     best = state.best
     if best is None:
         raise AuditError("levels were worked through without a placement")
     if state.open:
-        return best
+        return best, False
     try:
         for prover in provers:
             placement = prover.canonical(problem, state.limits, clock, best)
             if placement is not None:
-                return placement
+                return placement, True
     except KeyboardInterrupt:
         state.interrupted = True
-    return best
+    return best, False
 
 
 def _level_of(problem: Problem, objective: Objective, placement: Placement, bounds: list[Bound]) -> Level:
