@@ -59,8 +59,8 @@ class Level:
 class Solution:
     """The outcome with its placement (None unless optimal or feasible) and levels.
 
-    `refuted_by` is the prover that showed that there is no placement, None unless infeasible. `canonical` is False where
-    the time ran out before the one placement among equals was found.
+    `refuted_by` is the prover that showed that there is no placement, None unless infeasible. `canonical` is False
+    where the time ran out before the one placement among equals was found.
     """
 
     outcome: Outcome
