@@ -19,7 +19,7 @@ from pathlib import Path
 from solver.cli.options import EngineName, WorkloadOptions
 from solver.engines.generic import generic
 from solver.example import EXAMPLE_CLUSTER_NAME, example_cluster, example_cluster_text
-from solver.plan import plan
+from solver.planning import plan
 from solver.problem import Rules
 from tensors import read
 from tensors.synthetic import example_inventory

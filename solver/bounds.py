@@ -1,6 +1,7 @@
-"""Closed-form lower bounds: arithmetic on sums and sizes, valid for every placement within given limits.
+"""Closed-form lower bounds on costs: arithmetic on sums and sizes, valid for every placement within given limits.
 
-They treat the items as divisible, so they can be below what is possible and never above it.
+They treat the items as divisible, so they can be below what is possible and never above it. A cost is what an
+objective makes small; None says that the limits leave no placement at all.
 """
 
 from __future__ import annotations
@@ -9,15 +10,19 @@ from fractions import Fraction
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from solver.objectives import cap_bytes
+from solver.limits import cap_bytes, most_nodes, token_prefix
+from solver.measures import block_ns
+from solver.objectives import CONTEXT_STEP_TOKENS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from solver.objectives import Limits, Value
-    from solver.problem import Problem
+    from solver.limits import Limits, Value
+    from solver.problem import Node, Problem
 
 __all__ = ["BOUNDS", "fewest_nodes", "largest_item_bytes"]
+
+_NS = 10**9
 
 
 def largest_item_bytes(problem: Problem) -> int:
@@ -39,7 +44,7 @@ def fewest_nodes(problem: Problem, limits: Limits) -> int | None:
     if largest_item_bytes(problem) > caps[0]:
         return None
     for count, held in enumerate(accumulate(caps), start=1):
-        if count > 1 and held >= problem.prefix_bytes[-1]:
+        if held >= problem.prefix_bytes[-1]:
             return count
     return None
 
@@ -57,7 +62,7 @@ def least_fill(problem: Problem, limits: Limits) -> Fraction | None:
     """Return a load/budget that some node reaches at least: all bytes over all budgets, or the heaviest item's."""
     if fewest_nodes(problem, limits) is None:
         return None
-    budgets = _largest(problem, limits, [member.budget_bytes for group in problem.classes for member in group.members])
+    budgets = _budgets(problem, limits)
     apart = max(
         Fraction(problem.prefix_bytes[-1], sum(budgets)),
         Fraction(largest_item_bytes(problem), budgets[0]),
@@ -65,22 +70,97 @@ def least_fill(problem: Problem, limits: Limits) -> Fraction | None:
     return min(apart, Fraction(problem.total_bytes, budgets[0]))
 
 
+def least_cost_of_headroom(problem: Problem, limits: Limits) -> int | None:
+    """Return minus the most room that the fullest node can have left: the budgets' surplus shared out evenly."""
+    if fewest_nodes(problem, limits) is None:
+        return None
+    budgets = _budgets(problem, limits)
+    alone = budgets[0] - problem.total_bytes
+    apart = max(
+        ((held - problem.prefix_bytes[-1]) // count for count, held in enumerate(accumulate(budgets), start=1)),
+        default=alone,
+    )
+    return -max(alone, min(apart, budgets[0] - largest_item_bytes(problem)))
+
+
+def least_cost_of_tokens(problem: Problem, limits: Limits) -> int | None:
+    """Return minus the most cache tokens for which everything fits into the largest budgets, blocks divided at will."""
+    if fewest_nodes(problem, limits) is None:
+        return None
+    held = sum(_budgets(problem, limits))
+    empty, one = token_prefix(problem, 0)[-1], token_prefix(problem, 1)[-1]
+    return -max((held - empty + problem.shared_bytes) // (one - empty), 0)
+
+
+def least_cost_of_context(problem: Problem, limits: Limits) -> int | None:
+    """Return minus the longest context of whole steps within the bound on tokens."""
+    cost = least_cost_of_tokens(problem, limits)
+    return None if cost is None else -(-cost // CONTEXT_STEP_TOKENS * CONTEXT_STEP_TOKENS)
+
+
+def least_slowest_ns(problem: Problem, limits: Limits) -> int | None:
+    """Return a time that the slowest stage takes at least, by what each node could hold within a time.
+
+    Within a time a node with a bandwidth reads so many bytes, one with measured times holds so many blocks (each block
+    counted with the fewest bytes); together the nodes must reach all blocks and all bytes.
+    """
+    if fewest_nodes(problem, limits) is None:
+        return None
+    nodes = [member for group in problem.classes for member in group.members]
+    active = sorted(block.active_bytes for block in problem.blocks)
+    quickest = max(min(_one_block_ns(node, size) for node in nodes) for size in (active[0], active[-1]))
+    low, high = max(quickest, 1), 2**60
+    while low < high:
+        middle = (low + high) // 2
+        if _within(nodes, active, middle):
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+def least_latency_ns(problem: Problem, limits: Limits) -> int | None:
+    """Return a time that one token takes at least.
+
+    Every block where it is quickest, and the hops between the fewest nodes.
+    """
+    fewest = fewest_nodes(problem, limits)
+    if fewest is None:
+        return None
+    nodes = [group.members[0] for group in problem.classes]
+    best = max((node.bytes_per_second or 0 for node in nodes if node.stage_ns is None), default=0)
+    measured = min(
+        (Fraction(time, count) for node in nodes for count, time in enumerate(node.stage_ns or (), start=1)),
+        default=None,
+    )
+    stages = Fraction(0)
+    for block in problem.blocks:
+        times = [Fraction(block_ns(block.active_bytes, best))] if best else []
+        stages += min([*times, *([measured] if measured is not None else [])])
+    return -(-stages.numerator // stages.denominator) + (fewest - 1) * _cheapest_hop_ns(problem)
+
+
 BOUNDS: dict[str, Callable[[Problem, Limits], Value | None]] = {
     "nodes": fewest_nodes,
     "balance": least_fill,
     "load": least_load,
+    "latency": least_latency_ns,
+    "throughput": least_slowest_ns,
+    "headroom": least_cost_of_headroom,
+    "context": least_cost_of_context,
+    "tokens": least_cost_of_tokens,
 }
 
 
 def _caps(problem: Problem, limits: Limits) -> list[int]:
     """Return the largest loads of the nodes that may be used, largest first."""
     caps = [cap_bytes(limits, member.budget_bytes) for group in problem.classes for member in group.members]
-    return _largest(problem, limits, [cap for cap in caps if cap >= 0])
+    return sorted((cap for cap in caps if cap >= 0), reverse=True)[: most_nodes(problem, limits)]
 
 
-def _largest(problem: Problem, limits: Limits, amounts: list[int]) -> list[int]:
-    most = problem.stages_at_most if limits.max_nodes is None else min(problem.stages_at_most, limits.max_nodes)
-    return sorted(amounts, reverse=True)[: max(most, 0)]
+def _budgets(problem: Problem, limits: Limits) -> list[int]:
+    budgets = [member.budget_bytes for group in problem.classes for member in group.members]
+    return sorted(budgets, reverse=True)[: most_nodes(problem, limits)]
 
 
 def _water_level(caps: list[int], total: int) -> int:
@@ -95,3 +175,32 @@ def _water_level(caps: list[int], total: int) -> int:
         else:
             low = middle + 1
     return low
+
+
+def _one_block_ns(node: Node, active_bytes: int) -> int:
+    """Return the least time of a stage that holds a block: a measured time need not rise with the blocks."""
+    if node.stage_ns is not None:
+        return min(node.stage_ns, default=2**60)
+    return block_ns(active_bytes, node.bytes_per_second or 1)
+
+
+def _within(nodes: Sequence[Node], active: Sequence[int], time_ns: int) -> bool:
+    """Return whether the nodes together could hold all blocks, each stage within a time."""
+    sums = [0, *accumulate(active)]
+    blocks, rest = 0, 0
+    for node in nodes:
+        if node.stage_ns is not None:
+            held = max((count for count, time in enumerate(node.stage_ns, start=1) if time <= time_ns), default=0)
+            blocks += held
+        else:
+            rest += (node.bytes_per_second or 0) * time_ns
+    return sums[max(len(active) - blocks, 0)] * _NS <= rest
+
+
+def _cheapest_hop_ns(problem: Problem) -> int:
+    links = [problem.links.default, *(pair.link for pair in problem.links.pairs if not pair.link.forbidden)]
+    return min(
+        link.latency_ns
+        + (0 if link.bytes_per_second is None else block_ns(problem.activation_bytes, link.bytes_per_second))
+        for link in links
+    )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from solver.objectives import Value
+    from solver.limits import Value
 
 __all__ = ["Clock", "Effort", "Progress", "silent"]
 

@@ -7,12 +7,33 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import TYPE_CHECKING
+
+from solver.errors import InputError
 
 if TYPE_CHECKING:
     from solver.problem import Placement, Problem, Stage
 
-__all__ = ["StageLoad", "imbalance", "largest_fill", "largest_load", "nodes_used", "stage_load", "weighted_imbalance"]
+__all__ = [
+    "StageLoad",
+    "block_ns",
+    "cache_tokens",
+    "hop_ns",
+    "imbalance",
+    "largest_fill",
+    "largest_load",
+    "latency_ns",
+    "least_headroom",
+    "nodes_used",
+    "slowest_ns",
+    "stage_load",
+    "stage_ns",
+    "transfer_ns",
+    "weighted_imbalance",
+]
+
+_NS = 10**9
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +91,74 @@ def weighted_imbalance(problem: Problem, placement: Placement) -> Fraction:
     total = sum(load.load_bytes for load in loads)
     budget = sum(load.budget_bytes for load in loads)
     return largest_fill(problem, placement) * Fraction(budget, total) if total else Fraction(1)
+
+
+def least_headroom(problem: Problem, placement: Placement) -> int:
+    """Return the least budget - load of a stage in bytes."""
+    return min(load.budget_bytes - load.load_bytes for load in _loads(problem, placement))
+
+
+def cache_tokens(problem: Problem, placement: Placement) -> int:
+    """Return the cache tokens that the weakest stage has room for, weights and fixed cache taken off; not below 0.
+
+    A stage whose cache does not grow sets no limit; some stage must have one that grows.
+    """
+    rooms = []
+    for stage, load in zip(placement.stages, _loads(problem, placement), strict=True):
+        blocks = problem.blocks[stage.start : stage.end]
+        growth = sum(block.cache_bytes_per_token or 0 for block in blocks)
+        fixed = sum(block.cache_fixed_bytes for block in blocks)
+        if growth:
+            rooms.append((load.budget_bytes - load.weight_bytes - load.other_bytes - fixed) // growth)
+    return max(min(rooms), 0)
+
+
+def block_ns(active_bytes: int, bytes_per_second: int) -> int:
+    """Return the time to read the bytes that a block needs for one token, rounded up to a nanosecond."""
+    return -(-active_bytes * _NS // bytes_per_second)
+
+
+def stage_ns(problem: Problem, stage: Stage) -> int:
+    """Return the time of one token in a stage: as measured for so many blocks, else the sum over its blocks.
+
+    Raises:
+        InputError: the node has neither a bandwidth nor measured times for so many blocks.
+    """
+    node = problem.nodes_by_name[stage.node]
+    count = stage.end - stage.start
+    if node.stage_ns is not None and count <= len(node.stage_ns):
+        return node.stage_ns[count - 1]
+    if node.bytes_per_second is None or node.stage_ns is not None:
+        raise InputError(f"node {node.name}", f"no time of a stage of {count} blocks is known; expected one. Give it.")
+    rate = node.bytes_per_second
+    return sum(block_ns(block.active_bytes, rate) for block in problem.blocks[stage.start : stage.end])
+
+
+def transfer_ns(problem: Problem, source: str, target: str) -> int:
+    """Return the time that the activations of one token take on a link, without its latency.
+
+    0 where no rate is known.
+    """
+    rate = problem.link(source, target).bytes_per_second
+    return 0 if rate is None else block_ns(problem.activation_bytes, rate)
+
+
+def hop_ns(problem: Problem, source: str, target: str) -> int:
+    """Return the time of a hop for one token: the link's latency and the transfer."""
+    return problem.link(source, target).latency_ns + transfer_ns(problem, source, target)
+
+
+def latency_ns(problem: Problem, placement: Placement) -> int:
+    """Return the time of one token through all stages and hops."""
+    hops = sum(hop_ns(problem, stage.node, following.node) for stage, following in pairwise(placement.stages))
+    return sum(stage_ns(problem, stage) for stage in placement.stages) + hops
+
+
+def slowest_ns(problem: Problem, placement: Placement) -> int:
+    """Return the time of the slowest stage or transfer, at least 1: where tokens queue when many are under way."""
+    stages = [stage_ns(problem, stage) for stage in placement.stages]
+    hops = [transfer_ns(problem, stage.node, following.node) for stage, following in pairwise(placement.stages)]
+    return max(1, *stages, *hops)
 
 
 def _loads(problem: Problem, placement: Placement) -> tuple[StageLoad, ...]:

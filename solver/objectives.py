@@ -1,70 +1,64 @@
 """The registry of objectives: what each is called, how it is measured, and how its value becomes a limit.
 
-Lexicographic search fixes the value of one level and goes on: a fixed value is a limit on placements, and for memory
-that is a cap on the load of each class of nodes. Caps are integers computed in Python, so that no ratio ever reaches a
-solver.
+Inside, every objective is a cost to make small: an integer or an exact ratio; `value` turns a cost into what people
+read. Lexicographic search fixes the cost of one level and goes on: a fixed cost is a limit on placements.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from solver.errors import InputError
-from solver.measures import largest_fill, largest_load, nodes_used
+from solver.measures import (
+    cache_tokens,
+    largest_fill,
+    largest_load,
+    latency_ns,
+    least_headroom,
+    nodes_used,
+    slowest_ns,
+)
+from solver.needs import CONTEXT_STEP_TOKENS, growth, nothing, times
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from solver.limits import Limits, Value
     from solver.problem import Placement, Problem
 
-__all__ = ["NO_LIMITS", "OBJECTIVES", "Limits", "Objective", "Value", "cap_bytes", "objectives_named"]
+__all__ = ["CONTEXT_STEP_TOKENS", "OBJECTIVES", "Objective", "Sense", "objectives_named"]
 
-Value = int | Fraction
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What earlier levels, or a search for something better, allow; None where nothing is limited."""
-
-    max_nodes: int | None
-    max_load_bytes: int | None
-    max_fill: Fraction | None
-    below_fill: Fraction | None
+_NS = 10**9
 
 
-NO_LIMITS = Limits(max_nodes=None, max_load_bytes=None, max_fill=None, below_fill=None)
+class Sense(StrEnum):
+    """Which way is better."""
+
+    MIN = "min"
+    MAX = "max"
 
 
 @dataclass(frozen=True, slots=True)
 class Objective:
-    """One figure to make as small as it goes.
+    """One figure to make as small, or as large, as it goes.
 
-    `at_most(limits, value)` adds "no worse than value" to limits, `below(limits, value)` adds "better than value".
+    `cost` is what searches make small; `value` shows a cost in the objective's unit. `at_most(limits, cost)` adds "no
+    worse than cost" to limits, `below(limits, cost)` adds "better than cost". `needs` refuses a problem that lacks
+    facts.
     """
 
     name: str
+    sense: Sense
     unit: str
     formula: str
-    measure: Callable[[Problem, Placement], Value]
+    cost: Callable[[Problem, Placement], Value]
+    value: Callable[[Value], Value]
     at_most: Callable[[Limits, Value], Limits]
     below: Callable[[Limits, Value], Limits]
-
-
-def cap_bytes(limits: Limits, budget_bytes: int) -> int:
-    """Return the largest load that the limits allow a node with this budget, never above the budget.
-
-    A ratio p/q becomes p·budget // q (at most) or (p·budget − 1) // q (strictly below): exact, in Python's integers.
-    """
-    cap = budget_bytes
-    if limits.max_load_bytes is not None:
-        cap = min(cap, limits.max_load_bytes)
-    if limits.max_fill is not None:
-        cap = min(cap, limits.max_fill.numerator * budget_bytes // limits.max_fill.denominator)
-    if limits.below_fill is not None:
-        cap = min(cap, (limits.below_fill.numerator * budget_bytes - 1) // limits.below_fill.denominator)
-    return cap
+    needs: Callable[[Problem, str], None]
 
 
 def objectives_named(text: str) -> tuple[Objective, ...]:
@@ -83,54 +77,162 @@ def objectives_named(text: str) -> tuple[Objective, ...]:
     return tuple(OBJECTIVES[name] for name in names)
 
 
-def _least(value: int, limit: int | None) -> int:
-    return value if limit is None else min(value, limit)
+def _same(cost: Value) -> Value:
+    return cost
 
 
-def _nodes_at_most(limits: Limits, value: Value) -> Limits:
-    return replace(limits, max_nodes=_least(int(value), limits.max_nodes))
+def _negated(cost: Value) -> Value:
+    return -cost
 
 
-def _load_at_most(limits: Limits, value: Value) -> Limits:
-    return replace(limits, max_load_bytes=_least(int(value), limits.max_load_bytes))
+def _least(value: Value, limit: int | None) -> int:
+    return int(value) if limit is None else min(int(value), limit)
 
 
-def _fill_at_most(limits: Limits, value: Value) -> Limits:
-    fill = Fraction(value)
+def _most(value: Value, limit: int | None) -> int:
+    return int(value) if limit is None else max(int(value), limit)
+
+
+def _nodes_at_most(limits: Limits, cost: Value) -> Limits:
+    return replace(limits, max_nodes=_least(cost, limits.max_nodes))
+
+
+def _load_at_most(limits: Limits, cost: Value) -> Limits:
+    return replace(limits, max_load_bytes=_least(cost, limits.max_load_bytes))
+
+
+def _fill_at_most(limits: Limits, cost: Value) -> Limits:
+    fill = Fraction(cost)
     return replace(limits, max_fill=fill if limits.max_fill is None else min(fill, limits.max_fill))
 
 
-def _fill_below(limits: Limits, value: Value) -> Limits:
-    fill = Fraction(value)
+def _fill_below(limits: Limits, cost: Value) -> Limits:
+    fill = Fraction(cost)
     return replace(limits, below_fill=fill if limits.below_fill is None else min(fill, limits.below_fill))
 
 
-OBJECTIVES = {
-    objective.name: objective
-    for objective in (
-        Objective(
-            name="nodes",
-            unit="count",
-            formula="nodes that hold a stage",
-            measure=nodes_used,
-            at_most=_nodes_at_most,
-            below=lambda limits, value: _nodes_at_most(limits, int(value) - 1),
-        ),
-        Objective(
-            name="balance",
-            unit="ratio",
-            formula="largest load / budget",
-            measure=largest_fill,
-            at_most=_fill_at_most,
-            below=_fill_below,
-        ),
-        Objective(
-            name="load",
-            unit="bytes",
-            formula="largest load",
-            measure=largest_load,
-            at_most=_load_at_most,
-            below=lambda limits, value: _load_at_most(limits, int(value) - 1),
-        ),
-    )
-}
+def _headroom_at_most(limits: Limits, cost: Value) -> Limits:
+    return replace(limits, min_headroom_bytes=_most(-cost, limits.min_headroom_bytes))
+
+
+def _tokens_at_most(limits: Limits, cost: Value) -> Limits:
+    if cost >= 0:
+        # Every placement counts as having room for no tokens, also one that empty caches would overfill.
+        return limits
+    return replace(limits, min_tokens=_most(-cost, limits.min_tokens))
+
+
+def _context_at_most(limits: Limits, cost: Value) -> Limits:
+    steps = -(int(cost) // CONTEXT_STEP_TOKENS)
+    return _tokens_at_most(limits, -steps * CONTEXT_STEP_TOKENS)
+
+
+def _slowest_at_most(limits: Limits, cost: Value) -> Limits:
+    return replace(limits, max_slowest_ns=_least(cost, limits.max_slowest_ns))
+
+
+def _latency_at_most(limits: Limits, cost: Value) -> Limits:
+    return replace(limits, max_latency_ns=_least(cost, limits.max_latency_ns))
+
+
+def _context_cost(problem: Problem, placement: Placement) -> int:
+    return -(cache_tokens(problem, placement) // CONTEXT_STEP_TOKENS * CONTEXT_STEP_TOKENS)
+
+
+def _one_better(at_most: Callable[[Limits, Value], Limits]) -> Callable[[Limits, Value], Limits]:
+    """Return the limit "better than cost" of an integer cost: at most the next smaller."""
+    return lambda limits, cost: at_most(limits, cost - 1)
+
+
+_REGISTRY = (
+    Objective(
+        name="nodes",
+        sense=Sense.MIN,
+        unit="count",
+        formula="nodes that hold a stage",
+        cost=nodes_used,
+        value=_same,
+        at_most=_nodes_at_most,
+        below=_one_better(_nodes_at_most),
+        needs=nothing,
+    ),
+    Objective(
+        name="balance",
+        sense=Sense.MIN,
+        unit="ratio",
+        formula="largest load / budget",
+        cost=largest_fill,
+        value=_same,
+        at_most=_fill_at_most,
+        below=_fill_below,
+        needs=nothing,
+    ),
+    Objective(
+        name="load",
+        sense=Sense.MIN,
+        unit="bytes",
+        formula="largest load",
+        cost=largest_load,
+        value=_same,
+        at_most=_load_at_most,
+        below=_one_better(_load_at_most),
+        needs=nothing,
+    ),
+    Objective(
+        name="latency",
+        sense=Sense.MIN,
+        unit="ns/token",
+        formula="sum of stage times + sum of hops of one token",
+        cost=latency_ns,
+        value=_same,
+        at_most=_latency_at_most,
+        below=_one_better(_latency_at_most),
+        needs=times,
+    ),
+    Objective(
+        name="throughput",
+        sense=Sense.MAX,
+        unit="tokens/s",
+        formula="10^9 / the slowest stage or transfer in ns",
+        cost=slowest_ns,
+        value=lambda cost: Fraction(_NS, int(cost)),
+        at_most=_slowest_at_most,
+        below=_one_better(_slowest_at_most),
+        needs=times,
+    ),
+    Objective(
+        name="headroom",
+        sense=Sense.MAX,
+        unit="bytes",
+        formula="least budget - load over the nodes used",
+        cost=lambda problem, placement: -least_headroom(problem, placement),
+        value=_negated,
+        at_most=_headroom_at_most,
+        below=_one_better(_headroom_at_most),
+        needs=nothing,
+    ),
+    Objective(
+        name="context",
+        sense=Sense.MAX,
+        unit="tokens",
+        formula="longest context per sequence that fits, a multiple of 256",
+        cost=_context_cost,
+        value=_negated,
+        at_most=_context_at_most,
+        below=_one_better(_context_at_most),
+        needs=growth,
+    ),
+    Objective(
+        name="tokens",
+        sense=Sense.MAX,
+        unit="tokens",
+        formula="cache tokens on the weakest stage",
+        cost=lambda problem, placement: -cache_tokens(problem, placement),
+        value=_negated,
+        at_most=_tokens_at_most,
+        below=_one_better(_tokens_at_most),
+        needs=growth,
+    ),
+)
+
+OBJECTIVES = {objective.name: objective for objective in _REGISTRY}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from solver.closed_form import MeasuredBalance, ProvenRoute, ProvenTier, indivisible_blocks
 from solver.cluster import Cluster
 from solver.engines.generic import generic
-from solver.plan import plan
+from solver.planning import plan
 from solver.problem import Node, Problem, Rules
 from solver.solve import Outcome
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from solver.closed_form import RoutePlan, TopologyPlan
     from solver.effort import Effort
-    from solver.plan import Plan
+    from solver.planning import Plan
     from solver.workload import Workload
     from tensors.inventory import Inventory
 

@@ -1,57 +1,32 @@
-"""Provers: each takes one level of a question and returns an interval of its best value, perhaps with a placement.
+"""Provers: each takes one level of a question and returns an interval of its least cost, perhaps with a placement.
 
-They run cheapest first (closed form, exact search, CP-SAT); intervals are intersected, and a level is proved when its
-value equals its bound.
+They run cheapest first (closed form, exact search, CP-SAT); intervals are intersected, and a level is proved when the
+cost of the best placement equals the bound.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol
 
 from solver.bounds import BOUNDS
-from solver.exact.canonical import canonical_placement, placement_of
-from solver.exact.prefix import PrefixSearch, applies, find, prefix_search
+from solver.descent import descend
+from solver.exact.prefix import TableError
+from solver.exact.searches import ChainAnswers, PrefixAnswers
+from solver.question import NOTHING, Interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from solver.effort import Clock
-    from solver.objectives import Limits, Objective, Value
+    from solver.limits import Limits
+    from solver.model.run import Answer
     from solver.problem import Placement, Problem
+    from solver.question import Question, Report
 
-__all__ = ["ClosedForm", "ConstraintSolver", "ExactSearch", "Interval", "Prover", "Question", "Report", "provers_for"]
-
-# Called with the best value and the best bound so far.
-Report: TypeAlias = "Callable[[Value | None, Value | None], None]"
-
-# Bisection goes on until the interval is this narrow; then the placement's own value is the next strict limit.
-_NARROW = Fraction(1, 256)
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """One level: the least value of an objective within the limits that earlier levels fixed.
-
-    `lower` and `best` are what is known so far; `best` is a placement within the limits.
-    """
-
-    problem: Problem
-    objective: Objective
-    limits: Limits
-    lower: Value | None
-    best: Placement | None
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """What a prover found out: a lower bound, a placement, and whether it showed that there is no placement at all."""
-
-    lower: Value | None
-    placement: Placement | None
-    impossible: bool
-    interrupted: bool
+__all__ = ["ClosedForm", "ConstraintSolver", "ExactSearch", "Prover", "provers_for"]
 
 
 class Prover(Protocol):
@@ -76,32 +51,73 @@ class ClosedForm:
         lower = BOUNDS[question.objective.name](question.problem, question.limits)
         return Interval(lower=lower, placement=None, impossible=lower is None, interrupted=False)
 
-    def canonical(self, problem: Problem, limits: Limits, clock: Clock, start: Placement) -> Placement | None:  # noqa: ARG002 - the protocol's
+    def canonical(
+        self,
+        problem: Problem,  # noqa: ARG002 - the protocol's
+        limits: Limits,  # noqa: ARG002 - the protocol's
+        clock: Clock,  # noqa: ARG002 - the protocol's
+        start: Placement,  # noqa: ARG002 - the protocol's
+    ) -> Placement | None:
         """Return None: arithmetic places nothing."""
         return None
 
 
 class ExactSearch:
-    """The longest-prefix search of `solver.exact`, for a problem to which it applies."""
+    """The searches of `solver.exact`, chosen by what the question touches and by how many states they would have."""
 
     name = "exact search"
 
     def __init__(self, problem: Problem) -> None:
-        self._search: PrefixSearch = prefix_search(problem)
+        self._prefix = PrefixAnswers(problem)
+        self._chain = ChainAnswers(problem)
 
     def prove(self, question: Question, clock: Clock, report: Report) -> Interval:
-        """Return the exact value with a placement, or that there is none."""
+        """Return the exact cost with a placement, or that there is none; nothing where no search applies."""
+        try:
+            return self._proved(question, clock, report)
+        except TableError:
+            return NOTHING
 
-        def attempt(limits: Limits) -> Interval:
-            chain = find(self._search, question.problem, limits)
-            placement = None if chain is None else placement_of(self._search, question.problem, chain)
-            return Interval(lower=None, placement=placement, impossible=chain is None, interrupted=False)
+    def _proved(self, question: Question, clock: Clock, report: Report) -> Interval:
+        name, limits = question.objective.name, question.limits
+        if self._prefix.answer(name, limits):
+            if name == "nodes":
+                return self._fewest(question)
+            return descend(question, lambda tried: self._attempt(self._prefix.find, tried), clock, report)
+        if not self._chain.answer(name, clock.effort):
+            return NOTHING
+        if name in ("nodes", "latency"):
+            lower, placement = self._chain.least(name, limits)
+            return Interval(lower, placement, impossible=placement is None, interrupted=False)
+        return descend(question, lambda tried: self._attempt(self._chain.find, tried), clock, report)
 
-        return descend(question, attempt, clock, report, fewest_first=True)
+    def canonical(
+        self,
+        problem: Problem,  # noqa: ARG002 - the protocol's
+        limits: Limits,
+        clock: Clock,
+        start: Placement,  # noqa: ARG002 - the protocol's
+    ) -> Placement | None:
+        """Return the canonical placement, or None if no search applies or its tables would grow too large."""
+        if self._prefix.answer("nodes", limits):
+            with suppress(TableError):
+                return self._prefix.canonical(limits)
+            return None
+        if self._chain.answer("nodes", clock.effort):
+            return self._chain.find(limits)
+        return None
 
-    def canonical(self, problem: Problem, limits: Limits, clock: Clock, start: Placement) -> Placement | None:  # noqa: ARG002 - the protocol's
-        """Return the canonical placement."""
-        return canonical_placement(self._search, problem, limits)
+    def _fewest(self, question: Question) -> Interval:
+        placement = self._prefix.find(question.limits)
+        if placement is None:
+            return Interval(lower=None, placement=None, impossible=True, interrupted=False)
+        cost = question.objective.cost(question.problem, placement)
+        return Interval(cost, placement, impossible=False, interrupted=False)
+
+    @staticmethod
+    def _attempt(find: Callable[[Limits], Placement | None], limits: Limits) -> Interval:
+        placement = find(limits)
+        return Interval(lower=None, placement=placement, impossible=placement is None, interrupted=False)
 
 
 class ConstraintSolver:
@@ -110,24 +126,26 @@ class ConstraintSolver:
     name = "cp-sat"
 
     def prove(self, question: Question, clock: Clock, report: Report) -> Interval:
-        """Return what CP-SAT proves in the time left."""
+        """Return what CP-SAT proves in the time left; that nothing fits is asked twice."""
         from solver.model import run  # noqa: PLC0415 - OR-Tools takes a third of a second to import
 
-        if question.objective.name in ("nodes", "load"):
-            minimise = run.least_nodes if question.objective.name == "nodes" else run.least_load
+        problem, limits, name = question.problem, question.limits, question.objective.name
+
+        def attempt(tried: Limits) -> Interval:
+            return _interval(run.find(problem, tried, clock, None))
+
+        if name in run.MINIMISED:
             known = 0 if question.lower is None else int(question.lower)
-            answer = minimise(question.problem, question.limits, clock, question.best, report, at_least=known)
-            impossible = answer.settled and answer.placement is None
-            return Interval(answer.lower, answer.placement, impossible=impossible, interrupted=answer.interrupted)
-
-        def attempt(limits: Limits) -> Interval:
-            answer = run.find(question.problem, limits, clock, None)
-            impossible = answer.settled and answer.placement is None
-            return Interval(None, answer.placement, impossible=impossible, interrupted=answer.interrupted)
-
-        # A load is never below 0: with that as a bound the search halves its way down where nobody gave a better one.
-        bounded = replace(question, lower=Fraction(0)) if question.lower is None else question
-        return descend(bounded, attempt, clock, report, fewest_first=False)
+            found = _interval(run.minimise(name, problem, limits, clock, question.best, report, at_least=known))
+        else:
+            # A load is never below 0: with that bound the search halves its way down where nobody gave a better one.
+            unbounded = question.lower is None and name == "balance"
+            found = descend(replace(question, lower=Fraction(0)) if unbounded else question, attempt, clock, report)
+        if not found.impossible or question.best is not None or clock.spent:
+            return found
+        # A wrong "no" is the worst answer there is, and presolve is where wrong ones have come from.
+        again = _interval(run.find(problem, limits, clock, None, presolve=False))
+        return found if again.placement is None else again
 
     def canonical(self, problem: Problem, limits: Limits, clock: Clock, start: Placement) -> Placement | None:
         """Return the canonical placement, or None if the time was too short to be sure of it.
@@ -137,7 +155,7 @@ class ConstraintSolver:
         """
         from solver.model import run  # noqa: PLC0415 - as above
 
-        fewest = run.least_nodes(problem, limits, clock, start, lambda _value, _bound: None, at_least=0)
+        fewest = run.minimise("nodes", problem, limits, clock, start, lambda _best, _bound: None, at_least=0)
         if fewest.interrupted:
             raise KeyboardInterrupt
         if fewest.placement is None or not fewest.settled:
@@ -148,93 +166,14 @@ class ConstraintSolver:
         return answer.placement if answer.settled else None
 
 
+def _interval(answer: Answer) -> Interval:
+    """Return what a run of CP-SAT showed as an interval."""
+    impossible = answer.settled and answer.placement is None
+    return Interval(answer.lower, answer.placement, impossible=impossible, interrupted=answer.interrupted)
+
+
 def provers_for(problem: Problem, *, exact: bool = True) -> tuple[Prover, ...]:
-    """Return the provers of a problem, cheapest first; `exact=False` leaves the exact search out."""
-    if exact and applies(problem):
+    """Return the provers of a problem, cheapest first; `exact=False` leaves the exact searches out."""
+    if exact:
         return (ClosedForm(), ExactSearch(problem), ConstraintSolver())
     return (ClosedForm(), ConstraintSolver())
-
-
-@dataclass(slots=True)
-class _Known:
-    """What is known of a level while its interval closes: it outlives an interrupt."""
-
-    lower: Value | None
-    best: Placement | None
-
-    def interval(self, *, interrupted: bool) -> Interval:
-        return Interval(self.lower, self.best, impossible=False, interrupted=interrupted)
-
-
-def descend(
-    question: Question,
-    attempt: Callable[[Limits], Interval],
-    clock: Clock,
-    report: Report,
-    *,
-    fewest_first: bool,
-) -> Interval:
-    """Close the interval of a level by asking for placements within ever tighter limits.
-
-    Bisection between bound and best value while the gap is wide, then strict descent: the best placement's own value is
-    the next limit to stay below, until no placement is left. `fewest_first` says that an attempt's answer uses the
-    fewest nodes. After an interrupt the best placement so far is kept.
-    """
-    known = _Known(question.lower, question.best)
-    try:
-        one_pass = fewest_first and question.objective.name == "nodes"
-        if known.best is None or one_pass:
-            answer = attempt(question.limits)
-            if answer.placement is None:
-                return answer
-            known.best = answer.placement
-            if one_pass:
-                known.lower = question.objective.measure(question.problem, known.best)
-            if answer.interrupted:
-                return known.interval(interrupted=True)
-        upper = question.objective.measure(question.problem, known.best)
-        return _close(question, known, upper, attempt, clock, report)
-    except KeyboardInterrupt:
-        return known.interval(interrupted=True)
-
-
-def _close(
-    question: Question,
-    known: _Known,
-    upper: Value,
-    attempt: Callable[[Limits], Interval],
-    clock: Clock,
-    report: Report,
-) -> Interval:
-    """Tighten what is known until bound and value meet, the time is spent, or an attempt ends without an answer."""
-    objective, limits = question.objective, question.limits
-    while known.lower is None or known.lower < upper:
-        report(upper, known.lower)
-        if clock.spent:
-            break
-        middle = _middle(known.lower, upper)
-        answer = attempt(objective.below(limits, upper) if middle is None else objective.at_most(limits, middle))
-        if answer.placement is not None:
-            known.best = answer.placement
-            upper = objective.measure(question.problem, known.best)
-        elif answer.impossible:
-            known.lower = upper if middle is None else _beyond(middle)
-        if answer.interrupted or (answer.placement is None and not answer.impossible):
-            return known.interval(interrupted=answer.interrupted)
-    return known.interval(interrupted=False)
-
-
-def _beyond(value: Value) -> Value:
-    """Return the least value that is left when the given one is out of reach: the next integer, or a bound, itself."""
-    return value + 1 if isinstance(value, int) else value
-
-
-def _middle(lower: Value | None, upper: Value) -> Value | None:
-    """Return a value between the two to try next, or None where it is time for strict descent."""
-    if lower is None or upper - lower <= upper * _NARROW:
-        return None
-    if isinstance(lower, int) and isinstance(upper, int):
-        return (lower + upper) // 2
-    scale = 2**40
-    middle = Fraction((Fraction(lower + upper) / 2 * scale).__floor__(), scale)
-    return middle if lower < middle < upper else None

@@ -15,7 +15,7 @@ from solver.cluster_document import cluster_from_document
 from solver.errors import InputError
 from solver.finding import Finding, differences, short
 from solver.objectives import Objective, objectives_named
-from solver.plan import ASSUMED_IMBALANCE
+from solver.planning import ASSUMED_IMBALANCE
 from solver.problem import Placement, Problem, Stage
 from solver.problem_file import problem_from_document
 from solver.projection import check_of, pools_of, seams_of, stages_of, transfers_of

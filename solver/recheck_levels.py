@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from solver.bounds import BOUNDS
 from solver.finding import Finding, differences, short
-from solver.objectives import NO_LIMITS, Limits
+from solver.limits import NO_LIMITS, Limits
+from solver.objectives import Sense
 from solver.provers import ClosedForm
 from solver.report.plan_json import PROOFS, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from solver.objectives import Objective, Value
+    from solver.limits import Value
+    from solver.objectives import Objective
     from solver.problem import Placement, Problem
 
 __all__ = ["level_findings"]
@@ -42,13 +44,16 @@ def level_findings(
     closed = True
     for objective, entry in zip(objectives, entries, strict=True):
         place = f"objective {objective.name}"
-        value = objective.measure(problem, placement)
+        cost = objective.cost(problem, placement)
+        value = objective.value(cost)
         yield from _value_findings(place, entry, value, objective.unit)
-        yield from _bound_findings(place, entry, shown(value), closed=closed, optimal=optimal)
+        yield from _bound_findings(place, entry, shown(value), objective, closed=closed, optimal=optimal)
         if closed:
-            yield from _arithmetic_findings(place, entry, BOUNDS[objective.name](problem, limits))
+            arithmetic = BOUNDS[objective.name](problem, limits)
+            proper = None if arithmetic is None else shown(objective.value(arithmetic))
+            yield from _arithmetic_findings(place, entry, proper, objective)
         closed = closed and entry["proof"] != _NO_PROOF
-        limits = objective.at_most(limits, value)
+        limits = objective.at_most(limits, cost)
 
 
 def _value_findings(place: str, entry: dict[str, Any], value: Value, unit: str) -> Iterator[Finding]:
@@ -64,7 +69,7 @@ def _value_findings(place: str, entry: dict[str, Any], value: Value, unit: str) 
 
 
 def _bound_findings(
-    place: str, entry: dict[str, Any], value: float, *, closed: bool, optimal: bool
+    place: str, entry: dict[str, Any], value: float, objective: Objective, *, closed: bool, optimal: bool
 ) -> Iterator[Finding]:
     """Yield where bounds contradict the value, or the summary of the bounds contradicts them."""
     bounds = _bounds(entry)
@@ -73,12 +78,14 @@ def _bound_findings(
         return
     if bounds and not closed:
         yield Finding(f"{place}.bounds", "a level behind an open one has none")
-    best = max((amount for _, amount in bounds), default=None)
+    tightest = max if objective.sense is Sense.MIN else min
+    best = tightest((amount for _, amount in bounds), default=None)
     bound = entry["bound"]
     if bound != best:
         yield Finding(f"{place}.bound", f"{short(bound)} is said, the best of its bounds is {short(best)}")
-    if bound is not None and bound > value:
-        yield Finding(f"{place}.bound", f"{short(bound)} is above the value {value}")
+    if bound is not None and _better(objective, value, bound):
+        side = "above" if objective.sense is Sense.MIN else "below"
+        yield Finding(f"{place}.bound", f"{short(bound)} is {side} the value {value}")
     if optimal and bound != value:
         yield Finding(f"{place}.bound", f"optimal is said, and the bound is {short(bound)}")
     if not _is_gap(entry.get("gap"), value, bound):
@@ -89,18 +96,23 @@ def _bound_findings(
         yield Finding(f"{place}.proof", f"{short(entry['proof'])} is said, its bounds give {short(sufficient)}")
 
 
-def _arithmetic_findings(place: str, entry: dict[str, Any], arithmetic: Value | None) -> Iterator[Finding]:
-    """Yield where the bound of the closed form is not what arithmetic gives."""
+def _better(objective: Objective, one: float, other: float) -> bool:
+    return one < other if objective.sense is Sense.MIN else one > other
+
+
+def _arithmetic_findings(
+    place: str, entry: dict[str, Any], proper: float | None, objective: Objective
+) -> Iterator[Finding]:
+    """Yield where the bound of the closed form is not what arithmetic gives, or the best bound is looser than that."""
     said = [amount for name, amount in _bounds(entry) or () if name == ClosedForm.name]
-    proper = None if arithmetic is None else shown(arithmetic)
     for amount in said:
         if amount != proper:
             yield Finding(
                 f"{place}.bounds", f"{short(amount)} is said for the closed form, which gives {short(proper)}"
             )
     bound = entry["bound"]
-    if bound is not None and proper is not None and bound < proper:
-        yield Finding(f"{place}.bound", f"{short(bound)} is below the closed form's {short(proper)}")
+    if bound is not None and proper is not None and _better(objective, bound, proper):
+        yield Finding(f"{place}.bound", f"{short(bound)} is looser than the closed form's {short(proper)}")
 
 
 def _bounds(entry: dict[str, Any]) -> list[tuple[str, int | float]] | None:

@@ -34,7 +34,7 @@ def violations(problem: Problem, placement: Placement) -> tuple[Violation, ...]:
     strangers = [stage.node for stage in placement.stages if stage.node not in known]
     if strangers:
         return (Violation("known", f'"{strangers[0]}" is no node of the problem'),)
-    rules = (cover, once, memory, pins, first, last, order, exclude, max_nodes, min_blocks, hops)
+    rules = (cover, once, memory, pins, first, last, order, exclude, max_nodes, min_blocks, measured, hops)
     return tuple(Violation(rule.__name__, witness) for rule in rules for witness in rule(problem, placement))
 
 
@@ -117,6 +117,14 @@ def min_blocks(problem: Problem, placement: Placement) -> Iterator[str]:
         if stage.end - stage.start < problem.rules.min_blocks:
             count = stage.end - stage.start
             yield f'"{stage.node}" holds {count} blocks, at least {problem.rules.min_blocks} asked for'
+
+
+def measured(problem: Problem, placement: Placement) -> Iterator[str]:
+    """A node with measured times holds no more blocks than they were measured for."""
+    for stage in placement.stages:
+        times = problem.nodes_by_name[stage.node].stage_ns
+        if times is not None and stage.end - stage.start > len(times):
+            yield f'"{stage.node}" would hold {stage.end - stage.start} blocks, measured up to {len(times)}'
 
 
 def hops(problem: Problem, placement: Placement) -> Iterator[str]:

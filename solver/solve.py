@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 from solver.effort import Clock, Effort, Progress, silent
 from solver.errors import AuditError, InputError
-from solver.measures import nodes_used, stage_load
-from solver.objectives import NO_LIMITS, Limits, Objective, Value, cap_bytes
-from solver.provers import Prover, Question, provers_for
+from solver.limits import NO_LIMITS, Limits, Value, kept_by
+from solver.objectives import Objective, Sense
+from solver.provers import Prover, provers_for
+from solver.question import Question
 from solver.rules import violations
 
 if TYPE_CHECKING:
@@ -58,7 +59,8 @@ class Level:
 class Solution:
     """The outcome with its placement (None unless optimal or feasible) and levels.
 
-    `refuted_by` is the prover that showed that there is no placement, None unless infeasible.
+    `refuted_by` is the prover that showed that there is no placement, None unless infeasible. `canonical` is False
+    where the time ran out before the one placement among equals was found.
     """
 
     outcome: Outcome
@@ -68,6 +70,7 @@ class Solution:
     deterministic_time: float
     wall_ms: int
     refuted_by: str | None = None
+    canonical: bool = True
 
 
 @dataclass(slots=True)
@@ -99,6 +102,8 @@ def solve(
     if not objectives:
         raise InputError("objectives", "none is there; expected one or more. Name one, such as nodes.")
     _refuse_counted_machines(problem, objectives)
+    for objective in objectives:
+        objective.needs(problem, objective.name)
     clock = Clock(effort)
     state = _State(limits=NO_LIMITS, best=None, open=False, refuted_by=None, interrupted=False)
     found: list[tuple[Objective, list[Bound]]] = []
@@ -112,7 +117,7 @@ def solve(
         if state.best is None:
             return _without_placement(state, clock)
         found.append((objective, bounds))
-    placement = _answer(problem, chosen, state, clock)
+    placement, canonical = _answer(problem, chosen, state, clock)
     levels = tuple(_level_of(problem, objective, placement, bounds) for objective, bounds in found)
     _audit(problem, placement, levels, proved=not state.open)
     return Solution(
@@ -122,6 +127,7 @@ def solve(
         interrupted=state.interrupted,
         deterministic_time=clock.deterministic_time,
         wall_ms=clock.wall_ms,
+        canonical=canonical,
     )
 
 
@@ -159,7 +165,8 @@ def _level(
     lower: Value | None = None
 
     def report(best: Value | None, bound: Value | None) -> None:
-        progress(objective.name, best, bound)
+        shown_best = None if best is None else objective.value(best)
+        progress(objective.name, shown_best, None if bound is None else objective.value(bound))
 
     try:
         for prover in provers:
@@ -181,57 +188,55 @@ def _level(
     except KeyboardInterrupt:
         state.interrupted = True
     if state.best is not None and _closed(problem, objective, state, lower):
-        state.limits = objective.at_most(state.limits, objective.measure(problem, state.best))
+        state.limits = objective.at_most(state.limits, objective.cost(problem, state.best))
     else:
         state.open = True
     return bounds
 
 
 def _closed(problem: Problem, objective: Objective, state: _State, lower: Value | None) -> bool:
-    return state.best is not None and lower is not None and objective.measure(problem, state.best) <= lower
+    return state.best is not None and lower is not None and objective.cost(problem, state.best) <= lower
 
 
 def _better(problem: Problem, objective: Objective, state: _State, prover: Prover, other: Placement) -> Placement:
     broken = violations(problem, other)
     if broken:
         raise AuditError(f"{prover.name} breaks the rule on {broken[0].rule}: {broken[0].witness}")
-    if not _within(problem, state.limits, other):
+    if not kept_by(problem, state.limits, other):
         raise AuditError(f"{prover.name} gives up, for {objective.name}, what was settled before it")
-    if state.best is None or objective.measure(problem, other) < objective.measure(problem, state.best):
+    if state.best is None or objective.cost(problem, other) < objective.cost(problem, state.best):
         return other
     return state.best
 
 
-def _within(problem: Problem, limits: Limits, placement: Placement) -> bool:
-    """Return whether a placement keeps to what earlier levels fixed."""
-    loads = [stage_load(problem, stage) for stage in placement.stages]
-    return (limits.max_nodes is None or nodes_used(problem, placement) <= limits.max_nodes) and all(
-        load.load_bytes <= cap_bytes(limits, load.budget_bytes) for load in loads
-    )
-
-
-def _answer(problem: Problem, provers: tuple[Prover, ...], state: _State, clock: Clock) -> Placement:
-    """Return the canonical placement where every level is proved, else the best so far."""
+def _answer(problem: Problem, provers: tuple[Prover, ...], state: _State, clock: Clock) -> tuple[Placement, bool]:
+    """Return the canonical placement where every level is proved, else the best so far, and whether it is canonical."""
     best = state.best
     if best is None:
         raise AuditError("levels were worked through without a placement")
     if state.open:
-        return best
+        return best, False
     try:
         for prover in provers:
             placement = prover.canonical(problem, state.limits, clock, best)
             if placement is not None:
-                return placement
+                return placement, True
     except KeyboardInterrupt:
         state.interrupted = True
-    return best
+    return best, False
 
 
 def _level_of(problem: Problem, objective: Objective, placement: Placement, bounds: list[Bound]) -> Level:
-    value = objective.measure(problem, placement)
+    """Return a level as people read it; the bounds given are on costs."""
+    cost = objective.cost(problem, placement)
     bound = max((bound.value for bound in bounds), default=None)
-    proof = next((entry.name for entry in bounds if entry.value == value), "none")
-    return Level(objective=objective, value=value, bound=bound, bounds=tuple(bounds), proof=proof)
+    return Level(
+        objective=objective,
+        value=objective.value(cost),
+        bound=None if bound is None else objective.value(bound),
+        bounds=tuple(Bound(bound.name, objective.value(bound.value)) for bound in bounds),
+        proof=next((entry.name for entry in bounds if entry.value == cost), "none"),
+    )
 
 
 def _up_to_proof(level: Level) -> Level:
@@ -246,7 +251,10 @@ def _audit(problem: Problem, placement: Placement, levels: tuple[Level, ...], *,
     if broken:
         raise AuditError(f"the answer breaks the rule on {broken[0].rule}: {broken[0].witness}")
     for level in levels:
-        if level.bound is not None and level.value < level.bound:
-            raise AuditError(f"{level.objective.name} is {level.value}, below its own bound {level.bound}")
+        beyond = level.bound is not None and (
+            level.value < level.bound if level.objective.sense is Sense.MIN else level.value > level.bound
+        )
+        if beyond:
+            raise AuditError(f"{level.objective.name} is {level.value}, beyond its own bound {level.bound}")
         if proved and level.value != level.bound:
             raise AuditError(f"{level.objective.name} is {level.value}, called proved with a bound of {level.bound}")

@@ -5,12 +5,15 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
+from tensors.units import format_bytes
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["either", "quoted", "shortened", "suggestion"]
+__all__ = ["counted", "either", "exact_size", "quoted", "shortened", "suggestion"]
 
 _LONGEST_SHOWN = 40
+_SMALLEST_ROUNDED = 1024
 
 
 def shortened(text: str, longest: int = _LONGEST_SHOWN) -> str:
@@ -32,3 +35,14 @@ def suggestion(word: str, known: Sequence[str]) -> str:
     """Return "Did you mean …?" for a word that is nearly a known one, else nothing."""
     close = get_close_matches(word.lower()[:_LONGEST_SHOWN], known, n=1, cutoff=0.6)
     return f"Did you mean {close[0]}?" if close else ""
+
+
+def exact_size(size_bytes: int) -> str:
+    """Return a size with its unit, and beside it the exact bytes where the unit rounds."""
+    shown = format_bytes(size_bytes)
+    return shown if size_bytes < _SMALLEST_ROUNDED else f"{shown} ({size_bytes:,} bytes)"
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural where it is not one."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

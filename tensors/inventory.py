@@ -99,8 +99,8 @@ class BlockSummary:
 class Inventory:
     """All tensors of a model with its files and its architecture.
 
-    `header_sha256` is taken over the header bytes of every file in order; `tied` says that the head has no matrix of its
-    own and uses the input's; `notes` are sentences for a person.
+    `header_sha256` is taken over the header bytes of every file in order; `tied` says that the head has no matrix of
+    its own and uses the input's; `notes` are sentences for a person.
     """
 
     name: str

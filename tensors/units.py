@@ -15,6 +15,8 @@ __all__ = ["GIB", "format_bytes", "format_ns", "parse_duration_ns", "parse_rate_
 
 GIB = 2**30
 
+_LONGEST_SHOWN = 40
+
 _SIZES = {
     "B": 1,
     "KiB": 2**10,
@@ -107,5 +109,5 @@ def _unknown(text: str, what: str, *spellings: str) -> str:
 
 
 def _shown(text: str) -> str:
-    shortened = text if len(text) <= 40 else text[:40] + "…"
+    shortened = text if len(text) <= _LONGEST_SHOWN else text[:_LONGEST_SHOWN] + "…"
     return "".join(character if character.isprintable() else "?" for character in shortened)

@@ -12,8 +12,20 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from solver.cli.values import cache_types, choice, each, exact_fraction, names, one, pin, positive_seconds, whole_number
+from solver.cli.values import (
+    cache_types,
+    choice,
+    count_range,
+    each,
+    exact_fraction,
+    names,
+    one,
+    pin,
+    positive_seconds,
+    whole_number,
+)
 from solver.problem import Rules
+from solver.report.table import TableFormat
 from solver.workload import EngineName, IndexerRule, Workload
 from tensors.units import parse_size_bytes
 
@@ -22,6 +34,7 @@ __all__ = [
     "ClusterOptions",
     "EngineName",
     "EngineOptions",
+    "FrontierOptions",
     "LimitOptions",
     "ObjectiveOptions",
     "PlanOutputOptions",
@@ -269,6 +282,37 @@ class RuleOptions:
             max_nodes=self.max_nodes,
             min_blocks=1 if self.min_blocks is None else self.min_blocks,
         )
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrontierOptions:
+    """One answer for each number of nodes in place of one plan."""
+
+    nodes: Annotated[
+        range | None,
+        Parameter(
+            converter=one(count_range),
+            n_tokens=1,
+            accepts_keys=False,
+            metavar="A..B",
+            help="Show the best on at most A, … B nodes, each proved, in place of one plan.",
+        ),
+    ] = None
+    frontier: Annotated[
+        tuple[str, ...],
+        Parameter(
+            converter=one(names),
+            n_tokens=1,
+            show_default=False,
+            metavar="nodes,B,…",
+            help="Show what no answer on fewer nodes equals in the objectives that follow.",
+        ),
+    ] = ()
+    format: Annotated[
+        TableFormat | None,
+        Parameter(converter=choice(TableFormat), n_tokens=1, metavar="FORMAT", help="Write the table alone."),
+    ] = None
 
 
 @Parameter(name="*")

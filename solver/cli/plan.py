@@ -10,6 +10,7 @@ from solver.cli.files import check_folder, write_file
 from solver.cli.options import (
     ClusterOptions,
     EngineOptions,
+    FrontierOptions,
     LimitOptions,
     ObjectiveOptions,
     PlanOutputOptions,
@@ -24,14 +25,14 @@ from solver.cli.reading import MODEL_HELP, ReadOptions
 from solver.cli.run import ExitCode
 from solver.effort import Effort
 from solver.objectives import objectives_named
-from solver.plan import plan as solve_plan
+from solver.planning import plan as solve_plan
 from solver.problem_file import problem_to_document
 from solver.report.plan_json import PlanInputs, plan_document
 from solver.solve import Outcome
 from tensors.sources import shown_location
 
 if TYPE_CHECKING:
-    from solver.plan import Plan
+    from solver.planning import Plan
 
 __all__ = ["plan"]
 
@@ -57,6 +58,7 @@ def plan(
     objective: ObjectiveOptions = ObjectiveOptions(),
     limits: LimitOptions = LimitOptions(),
     rules: RuleOptions = RuleOptions(),
+    frontier: FrontierOptions = FrontierOptions(),
     output: PlanOutputOptions = PlanOutputOptions(),
 ) -> ExitCode:
     """Place a model on the nodes of a cluster, with a proof: the main job."""
@@ -66,8 +68,14 @@ def plan(
             check_folder(path)
     question = question_of(model, reading, cluster, problem, workload, engine, rules)
     effort = Effort(limits.time_limit, limits.deterministic_limit, limits.workers, limits.seed)
+    if frontier != FrontierOptions():
+        from solver.cli.frontier import show_frontier  # noqa: PLC0415 - few runs ask for it
+
+        return show_frontier(question, wanted, effort, frontier, problem, output)
     with shown_progress(quiet=output.json) as progress:
-        answer = solve_plan(question.problem, wanted, effort, setting=question.setting, progress=progress)
+        answer = solve_plan(
+            question.problem, wanted, effort, setting=question.setting, variants=question.variants, progress=progress
+        )
     inputs = PlanInputs(
         model=_shown_model(model, output),
         model_path=None if output.no_paths else question.model_path,

@@ -13,7 +13,7 @@ from solver.effort import Progress, silent
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from solver.objectives import Value
+    from solver.limits import Value
 
 __all__ = ["shown_progress"]
 

@@ -10,8 +10,9 @@ from solver.cli.inputs import cluster_of
 from solver.cli.options import ClusterOptions, EngineName, EngineOptions, RuleOptions, WorkloadOptions
 from solver.cli.reading import ReadOptions
 from solver.engines.generic import generic
+from solver.engines.variants import ModelVariants
 from solver.errors import UsageError
-from solver.plan import Setting
+from solver.planning import Setting
 from solver.problem_file import checked, read_problem
 from tensors.errors import ArchitectureError
 from tensors.sources import has_scheme
@@ -30,10 +31,11 @@ _WHERE = "layerfit plan"
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A problem with what stands behind it; remarks are for standard error."""
+    """A problem with what stands behind it (None for an abstract one); remarks are for standard error."""
 
     problem: Problem
     setting: Setting | None
+    variants: ModelVariants | None
     model_path: str | None
     remarks: tuple[str, ...]
 
@@ -56,12 +58,13 @@ def question_of(
     if problem.problem is not None:
         _refuse_beside_problem(model, reading, cluster, workload, engine)
         asked = read_problem(problem.problem)
-        return Question(checked(replace(asked, rules=_merged(asked.rules, rules)), _WHERE), None, None, ())
+        return Question(checked(replace(asked, rules=_merged(asked.rules, rules)), _WHERE), None, None, None, ())
     machines = cluster_of(cluster, "plan", has_model=model is not None)
     inventory, remarks = _example() if model is None else (reading.read(model), ())
     setting, asked = setting_of(inventory, machines, workload, engine, rules.rules())
     path = None if model is None or has_scheme(model) else str(Path(model).absolute())
-    return Question(checked(asked, _WHERE), setting, path, remarks)
+    variants = ModelVariants(inventory, machines, setting.workload, asked.rules)
+    return Question(checked(asked, _WHERE), setting, variants, path, remarks)
 
 
 def setting_of(

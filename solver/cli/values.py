@@ -17,13 +17,25 @@ if TYPE_CHECKING:
 
     from cyclopts import Token
 
-__all__ = ["cache_types", "choice", "each", "exact_fraction", "names", "one", "pin", "positive_seconds", "whole_number"]
+__all__ = [
+    "cache_types",
+    "choice",
+    "count_range",
+    "each",
+    "exact_fraction",
+    "names",
+    "one",
+    "pin",
+    "positive_seconds",
+    "whole_number",
+]
 
 Value = TypeVar("Value")
 
 # No count of tokens, nodes or bytes a token is near this.
 LARGEST_COUNT = 2**40
 _LONGEST_NUMBER = 20
+_LONGEST_COUNT = 5
 
 
 def one(parse: Callable[[str], Value]) -> Callable[[object, Sequence[Token]], Value]:
@@ -71,6 +83,21 @@ def whole_number(least: int, most: int = LARGEST_COUNT) -> Callable[[object, Seq
         return number
 
     return one(parse)
+
+
+def count_range(text: str) -> range:
+    """Return the numbers of "A..B", both included, or of one number alone.
+
+    Raises:
+        ValueError: the text is no range of counts from 1, or it is turned around.
+    """
+    first, _, last = text.partition("..")
+    if not all(part.isascii() and part.isdigit() and len(part) <= _LONGEST_COUNT for part in (first, last or first)):
+        raise ValueError(f"{quoted(text)} is not a range of counts; expected A..B. Write it like 2..16.")
+    counts = range(int(first), int(last or first) + 1)
+    if not counts or counts.start < 1:
+        raise ValueError(f"{quoted(text)} holds no count; expected A..B with 1 or more first. Write it like 2..16.")
+    return counts
 
 
 def positive_seconds(text: str) -> float:

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING
 
 from solver.errors import InputError
 from solver.problem import Block, Ends, Link, LinkPair, Links, Node, Problem, Rules
+from solver.wording import counted
 from solver.workload import IndexerRule
 from tensors.architecture import MissingFact
 from tensors.cache import BlockCache, CacheKind, block_caches, cache_type, generic_settings, with_indexers
 from tensors.errors import ArchitectureError
 from tensors.inventory import Part, Role
+from tensors.units import format_bytes
 
 if TYPE_CHECKING:
     from solver.cluster import Cluster, ClusterNode
@@ -184,14 +186,14 @@ def _notes(inventory: Inventory, cluster: Cluster, workload: Workload) -> tuple[
     if inventory.nextn_blocks and not workload.resident_nextn:
         left = inventory.part_bytes(Part.NEXTN)
         notes.append(
-            f"{inventory.nextn_blocks} multi-token prediction block(s) of {left} bytes are not placed; "
-            "engines skip them unless told otherwise."
+            f"{counted(inventory.nextn_blocks, 'multi-token prediction block')} of {format_bytes(left)} in all "
+            "left out: engines skip them unless told otherwise."
         )
     other = inventory.part_bytes(Part.OTHER)
     if other:
-        notes.append(f"{other} bytes of tensors that belong to no block are loaded with the input.")
+        notes.append(f"{format_bytes(other)} of tensors that belong to no block are loaded with the input.")
     notes.extend(
-        f"{node.name}: the reserve of {node.reserve_bytes} bytes leaves nothing of its memory; it takes no blocks."
+        f"{node.name}: the reserve of {format_bytes(node.reserve_bytes)} leaves nothing; no blocks go there."
         for node in cluster.nodes
         if node.budget_bytes <= 0
     )

@@ -1,4 +1,4 @@
-"""Longest-prefix search: exact for every question that is about memory and the number of nodes.
+"""Longest-prefix search: exact for every question about memory, room for tokens, and times that links do not touch.
 
 For counts used of each group of equal nodes, reach[counts] = the longest prefix of items that those nodes can hold in
 some order. Holding more is never worse, so one number a state is enough, and reach is a maximum over the group that
@@ -7,32 +7,53 @@ comes last:
     reach[counts] = max over groups g with counts[g] > 0 of farthest[g][reach[counts - 1 of g]]
 
 States = product of (count + 1) over groups: 2^n for n unlike nodes, few for equal ones. Pins, first, last and order
-keep the rule "more is never worse" (what is skipped is never a node that must be used); a least number of blocks a
-node does not, nor do forbidden links, and the search declines those.
+keep the rule "more is never worse" (what is skipped is never a node that must be used). A least number of blocks a
+node, forbidden or unlike links, and measured times that fall with more blocks do not keep it, and the search declines
+those.
+
+Where only budgets tell nodes apart, a larger node can stand in for a smaller one: of m nodes the m largest are enough.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from solver.exact.line import Group, Line, farthest_ends, groups_of, line_of
-from solver.objectives import Limits, cap_bytes
+from solver.exact.line import Group, Line, groups_of, line_of, windows_of
+from solver.exact.states import States, lay_out, size_of
+from solver.limits import most_nodes
+from solver.measures import block_ns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
+    from solver.limits import Limits
     from solver.problem import Problem
 
-__all__ = ["Chain", "PrefixSearch", "applies", "find", "prefix_search", "reach"]
+__all__ = [
+    "Chain",
+    "PrefixSearch",
+    "TableError",
+    "answers",
+    "cells_of",
+    "enough_groups",
+    "find",
+    "lay_out_search",
+    "mirrored",
+    "reach",
+]
 
-# A state costs 4 bytes a group and level table; beyond this the tables would pass half a gibibyte.
-_MOST_CELLS = 100_000_000
+# A cell costs 4 bytes in the tables of a layout, and half as much again while they are made; beyond this they would
+# pass half a gibibyte.
+_MOST_CELLS = 70_000_000
+
+
+class TableError(Exception):
+    """The nodes are of too many kinds for the tables of this search."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,89 +65,95 @@ class Chain:
 
 @dataclass(frozen=True, eq=False)
 class PrefixSearch:
-    """The states of a problem, laid out once for any number of passes.
-
-    `levels[j]` holds the states that use j nodes; `sources[j]`, shape (groups, states of level j), the state without
-    one node of each group, or the number of states where there is none.
-    """
+    """Groups, line and states of a problem, laid out once for any number of passes."""
 
     groups: tuple[Group, ...]
     line: Line
-    states: int
-    levels: tuple[NDArray[np.int32], ...]
-    sources: tuple[NDArray[np.int32], ...]
+    states: States
 
 
-def applies(problem: Problem) -> bool:
-    """Return whether the search answers questions on this problem exactly and within its memory."""
-    groups = groups_of(problem)
-    cells = prod(group.count + 1 for group in groups) * max(len(groups), 1)
-    return cells <= _MOST_CELLS and problem.rules.min_blocks <= 1 and not problem.has_forbidden_links
+def answers(problem: Problem, *, by_time: bool) -> bool:
+    """Return whether more is never worse in this problem, so that the search can answer questions on it."""
+    if problem.rules.min_blocks > 1 or problem.has_forbidden_links:
+        return False
+    return not by_time or (_has_like_transfers(problem) and _has_rising_times(problem))
 
 
-def prefix_search(problem: Problem) -> PrefixSearch:
-    """Return the laid-out search of a problem for which it applies."""
-    groups = groups_of(problem)
+def _has_like_transfers(problem: Problem) -> bool:
+    default = problem.links.default.bytes_per_second
+    return all(pair.link.bytes_per_second == default for pair in problem.links.pairs)
+
+
+def _has_rising_times(problem: Problem) -> bool:
+    tables = (group.members[0].stage_ns for group in problem.classes)
+    return all(table is None or list(table) == sorted(table) for table in tables)
+
+
+def enough_groups(problem: Problem, nodes: int, *, by_time: bool) -> tuple[Group, ...]:
+    """Return the groups that placements on so many nodes need: the largest nodes, and those that rules name."""
+    groups = groups_of(problem, by_time=by_time)
+    if by_time or any(group.node.stage_ns is not None for group in groups):
+        return groups
+    left = nodes
+    counts: dict[int, int] = {}
+    by_size = sorted(range(len(groups)), key=lambda number: -groups[number].node.budget_bytes)
+    for number in by_size:
+        group = groups[number]
+        counts[number] = group.count if group.named else min(group.count, left)
+        left -= 0 if group.named else counts[number]
+    return tuple(
+        Group(group.node, counts[number], group.classes, group.named)
+        for number, group in enumerate(groups)
+        if counts[number]
+    )
+
+
+def lay_out_search(problem: Problem, groups: Sequence[Group], nodes: int) -> PrefixSearch | None:
+    """Return the search over these groups and up to so many nodes, or None where its tables would grow too large."""
+    counts = [group.count for group in groups]
+    if size_of(counts) * max(len(counts), 1) > _MOST_CELLS:
+        return None
     line = line_of(problem, groups)
-    return _lay_out(groups, line)
+    return PrefixSearch(tuple(groups), line, lay_out(counts, line.ranks, nodes))
+
+
+def cells_of(search: PrefixSearch | None) -> int:
+    """Return how many cells the tables of a layout have."""
+    return 0 if search is None else search.states.size * len(search.groups)
 
 
 def mirrored(search: PrefixSearch) -> PrefixSearch:
     """Return the search that starts from the last item."""
-    return _lay_out(search.groups, search.line.mirrored())
+    line = search.line.mirrored()
+    states = search.states
+    plain = all(rank is None for rank in line.ranks)
+    turned = states if plain else lay_out(states.counts, line.ranks, len(states.levels) - 1)
+    return PrefixSearch(search.groups, line, turned)
 
 
-def _lay_out(groups: tuple[Group, ...], line: Line) -> PrefixSearch:
-    counts = [group.count for group in groups]
-    strides = [prod(count + 1 for count in counts[number + 1 :]) for number in range(len(counts))]
-    states = prod(count + 1 for count in counts)
-    used = np.zeros(1, dtype=np.int32)
-    for count in counts:
-        used = (used[:, None] + np.arange(count + 1, dtype=np.int32)[None, :]).reshape(-1)
-    by_level = np.argsort(used, kind="stable").astype(np.int32)
-    bounds = np.concatenate(([0], np.cumsum(np.bincount(used))))
-    levels = tuple(by_level[bounds[level] : bounds[level + 1]] for level in range(len(bounds) - 1))
-    return PrefixSearch(
-        groups=groups,
-        line=line,
-        states=states,
-        levels=levels,
-        sources=tuple(_sources(level, counts, strides, states, line) for level in levels),
-    )
-
-
-def _sources(
-    level: NDArray[np.int32], counts: Sequence[int], strides: Sequence[int], states: int, line: Line
-) -> NDArray[np.int32]:
-    digits = [level // stride % (count + 1) for stride, count in zip(strides, counts, strict=True)]
-    table = np.full((len(counts), len(level)), states, dtype=np.int32)
-    for group, (stride, digit) in enumerate(zip(strides, digits, strict=True)):
-        allowed = digit > 0
-        rank = line.ranks[group]
-        if rank is not None:
-            for other, other_rank in enumerate(line.ranks):
-                if other_rank is not None and other_rank > rank:
-                    allowed &= digits[other] == 0
-        table[group, allowed] = level[allowed] - stride
-    return table
+def ends_of(search: PrefixSearch, problem: Problem, limits: Limits) -> NDArray[np.int32]:
+    """Return the farthest end by group and start, with a last column for a state that does not exist."""
+    return windows_of(problem, search.groups, search.line, limits).farthest()
 
 
 def reach(
-    search: PrefixSearch, ends: NDArray[np.int32], most_nodes: int, *, stop_at_end: bool
+    search: PrefixSearch, ends: NDArray[np.int32], nodes: int, *, stop_at_end: bool
 ) -> tuple[NDArray[np.int32], int | None]:
     """Return the longest prefix by state up to a number of nodes, and the fewest nodes that hold all items or None.
 
     The array has shape (states + 1,), its last entry standing for no state. With `stop_at_end` levels after the first
     that holds everything are left at 0.
     """
-    count = search.line.items
-    longest = np.zeros(search.states + 1, dtype=np.int32)
+    count, states = search.line.items, search.states
+    longest = np.zeros(states.size + 1, dtype=np.int32)
     longest[-1] = count + 1
-    rows = np.arange(len(search.groups))[:, None]
     fewest: int | None = None
-    for level in range(1, min(most_nodes, len(search.levels) - 1) + 1):
-        best = ends[rows, longest[search.sources[level]]].max(axis=0)
-        longest[search.levels[level]] = best
+    for level in range(1, min(nodes, len(states.levels) - 1) + 1):
+        sources = states.sources[level]
+        best = ends[0][longest[sources[0]]]
+        for group in range(1, len(ends)):
+            np.maximum(best, ends[group][longest[sources[group]]], out=best)
+        longest[states.levels[level]] = best
         if fewest is None and int(best.max()) == count:
             fewest = level
             if stop_at_end:
@@ -134,35 +161,38 @@ def reach(
     return longest, fewest
 
 
-def most_nodes(problem: Problem, limits: Limits) -> int:
-    """Return the largest number of nodes that rules and limits leave."""
-    stages = problem.stages_at_most
-    return stages if limits.max_nodes is None else min(stages, limits.max_nodes)
+def nodes_allowed(problem: Problem, limits: Limits) -> int:
+    """Return the largest number of nodes that rules and limits leave; one where no transfer is quick enough."""
+    nodes = most_nodes(problem, limits)
+    if limits.max_slowest_ns is None or nodes <= 1:
+        return nodes
+    rate = problem.links.default.bytes_per_second
+    transfer = 0 if rate is None else block_ns(problem.activation_bytes, rate)
+    return 1 if transfer > limits.max_slowest_ns else nodes
 
 
 def find(search: PrefixSearch, problem: Problem, limits: Limits) -> Chain | None:
-    """Return a chain of the fewest nodes within the limits, or None: then there is none at all."""
-    ends = farthest_ends(search.line, [cap_bytes(limits, group.budget_bytes) for group in search.groups])
-    longest, fewest = reach(search, ends, most_nodes(problem, limits), stop_at_end=True)
+    """Return a chain of the fewest nodes within the limits, or None: then there is none on these groups."""
+    ends = ends_of(search, problem, limits)
+    longest, fewest = reach(search, ends, nodes_allowed(problem, limits), stop_at_end=True)
     if fewest is None:
         return None
-    level = search.levels[fewest]
-    position = int(np.argmax(longest[level]))
+    position = int(np.argmax(longest[search.states.levels[fewest]]))
     return _walk_back(search, ends, longest, fewest, position)
 
 
 def _walk_back(
     search: PrefixSearch, ends: NDArray[np.int32], longest: NDArray[np.int32], level: int, position: int
 ) -> Chain:
+    states = search.states
     stages: list[tuple[int, int, int]] = []
     while level > 0:
-        state = int(search.levels[level][position])
+        state = int(states.levels[level][position])
         for group in range(len(search.groups)):
-            source = int(search.sources[level][group, position])
-            if source < search.states and ends[group, longest[source]] == longest[state]:
-                if longest[source] < longest[state]:
-                    stages.append((group, int(longest[source]), int(longest[state])))
+            source = int(states.sources[level][group, position])
+            if source < states.size and ends[group, longest[source]] == longest[state]:
+                stages.append((group, int(longest[source]), int(longest[state])))
                 level -= 1
-                position = int(np.searchsorted(search.levels[level], source))
+                position = int(np.searchsorted(states.levels[level], source))
                 break
     return Chain(tuple(reversed(stages)))

@@ -1,30 +1,29 @@
-"""Runs of the CP-SAT model: is there a placement within limits, what is the least value, and which is canonical.
-
-The search runs in a thread so that an interrupt reaches Python at once; the run is then stopped and its best answer
-kept.
-"""
+"""Runs of the CP-SAT model: is there a placement within limits, what is the least value, and which is canonical."""
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass, replace
-from math import ceil
 from typing import TYPE_CHECKING
 
 from ortools.sat.python import cp_model
 
 from solver.errors import AuditError
-from solver.model.stages import Sizes, Variables, build, hint, load, sizes_of
+from solver.model.execute import Reporter, configured, interruptible
+from solver.model.stages import Sizes, Variables, alone, build, hint, load, sizes_of
+from solver.model.times import Times, hint_times, latency, times_of
 from solver.problem import Placement, Stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from solver.effort import Clock
-    from solver.objectives import Limits
+    from solver.limits import Limits
     from solver.problem import Problem
 
-__all__ = ["Answer", "canonical_placement", "find", "least_load", "least_nodes"]
+__all__ = ["MINIMISED", "Answer", "canonical_placement", "find", "minimise"]
+
+# Objectives that are minimised by the solver itself; others are closed by descent.
+MINIMISED = ("nodes", "load", "latency", "throughput")
 
 _FOUND = (cp_model.OPTIMAL, cp_model.FEASIBLE)
 
@@ -51,16 +50,27 @@ _MOST_ROWS = 5_000_000
 _LARGEST_SUM = 2**62
 
 
-def find(problem: Problem, limits: Limits, clock: Clock, start: Placement | None) -> Answer:
-    """Return a placement within the limits, or that there is none."""
+@dataclass(frozen=True, eq=False)
+class Built:
+    """A model with the problem that it stands for; `times` is None where no time matters."""
+
+    model: cp_model.CpModel
+    v: Variables
+    times: Times | None
+    problem: Problem
+    sizes: Sizes
+
+
+def find(problem: Problem, limits: Limits, clock: Clock, start: Placement | None, *, presolve: bool = True) -> Answer:
+    """Return a placement within the limits, or that there is none; `presolve=False` searches the model as it stands."""
     sizes = sizes_of(problem, limits)
     if (known := _without_search(sizes)) is not None:
         return known
-    model, v = build(problem, sizes)
-    return _solve(model, v, problem, sizes, clock, start, None)
+    return _solve(_built(problem, sizes, limits, objective=None), clock, start, None, presolve=presolve)
 
 
-def least_nodes(
+def minimise(
+    name: str,
     problem: Problem,
     limits: Limits,
     clock: Clock,
@@ -69,49 +79,59 @@ def least_nodes(
     *,
     at_least: int,
 ) -> Answer:
-    """Return a placement on the fewest nodes within the limits, with a proven lower bound.
+    """Return a placement with the least cost of an objective within the limits, and a proven lower bound of it.
 
-    `at_least` is a number of nodes that is known to be needed, 0 where nothing is known.
+    `at_least` is a cost that is known to be needed, 0 where nothing is known.
     """
     sizes = sizes_of(problem, limits)
     if (known := _without_search(sizes)) is not None:
         return known
-    model, v = build(problem, sizes)
-    model.add(sum(v.used) >= at_least)
-    model.minimize(sum(v.used))
-    return _solve(model, v, problem, sizes, clock, start, report)
+    built = _built(problem, sizes, limits, objective=name)
+    unit = sizes.unit_bytes if name == "load" else 1
+    cost = _cost(name, built)
+    built.model.add(cost >= -(-at_least // unit))
+    built.model.minimize(cost)
 
+    def in_full(value: int, bound: int) -> None:
+        report(value * unit, bound * unit)
 
-def least_load(
-    problem: Problem,
-    limits: Limits,
-    clock: Clock,
-    start: Placement | None,
-    report: Callable[[int, int], None],
-    *,
-    at_least: int,
-) -> Answer:
-    """Return a placement whose fullest node holds least within the limits, with a proven lower bound in bytes.
-
-    `at_least` are bytes that the fullest node is known to hold, 0 where nothing is known.
-    """
-    sizes = sizes_of(problem, limits)
-    if (known := _without_search(sizes)) is not None:
-        return known
-    model, v = build(problem, sizes)
-    fullest = model.new_int_var(0, sizes.prefix[-1], "fullest")
-    for k in range(sizes.stages):
-        alone = v.used[1].negated() if sizes.stages > 1 else 1
-        model.add(load(v, k) - (sizes.shared * alone if k == 0 else 0) <= fullest)
-    model.add(fullest >= -(-at_least // sizes.unit_bytes))
-    model.minimize(fullest)
-
-    def in_bytes(value: int, bound: int) -> None:
-        report(value * sizes.unit_bytes, bound * sizes.unit_bytes)
-
-    answer = _solve(model, v, problem, sizes, clock, start, in_bytes)
-    lower = None if answer.lower is None else answer.lower * sizes.unit_bytes
+    answer = _solve(built, clock, start, in_full)
+    lower = None if answer.lower is None else answer.lower * unit
     return Answer(answer.placement, lower, answer.settled, answer.interrupted)
+
+
+def _cost(name: str, built: Built) -> cp_model.LinearExprT:
+    if name == "nodes":
+        return cp_model.LinearExpr.sum(list(built.v.used))
+    if name == "load":
+        return fullest(built.model, built.v, built.sizes)
+    if name == "latency" and built.times is not None:
+        return latency(built.times)
+    if name == "throughput" and built.times is not None and built.times.slowest is not None:
+        return built.times.slowest
+    raise ValueError(name)
+
+
+def fullest(model: cp_model.CpModel, v: Variables, sizes: Sizes) -> cp_model.IntVar:
+    """Declare the load of the fullest stage."""
+    most = model.new_int_var(0, sizes.prefix[-1], "fullest")
+    for k in range(sizes.stages):
+        model.add(load(v, k) - sizes.shared * alone(v, k) <= most)
+    return most
+
+
+def _built(problem: Problem, sizes: Sizes, limits: Limits, *, objective: str | None) -> Built:
+    """Return the model with the limits on times, where there are any; other limits are in the sizes."""
+    model, v = build(problem, sizes)
+    with_slowest = objective == "throughput" or limits.max_slowest_ns is not None
+    if not with_slowest and objective != "latency" and limits.max_latency_ns is None:
+        return Built(model, v, None, problem, sizes)
+    times = times_of(model, v, problem, sizes, with_slowest=with_slowest)
+    if limits.max_latency_ns is not None:
+        model.add(latency(times) <= limits.max_latency_ns)
+    if limits.max_slowest_ns is not None and times.slowest is not None:
+        model.add(times.slowest <= limits.max_slowest_ns)
+    return Built(model, v, times, problem, sizes)
 
 
 def canonical_placement(problem: Problem, limits: Limits, clock: Clock, start: Placement) -> Answer:
@@ -121,12 +141,13 @@ def canonical_placement(problem: Problem, limits: Limits, clock: Clock, start: P
     """
     stages = len(start.stages)
     sizes = replace(sizes_of(problem, limits), stages=stages)
-    model, v = build(problem, sizes)
+    built = _built(problem, sizes, limits, objective=None)
+    model, v = built.model, built.v
     best = Answer(start, None, settled=True, interrupted=False)
     choices = [*(_class_number(v, k) for k in range(stages)), *(-v.cut[k] for k in range(1, stages))]
     for choice in choices:
         model.minimize(choice)
-        answer = _solve(model, v, problem, sizes, clock, best.placement, None)
+        answer = _solve(built, clock, best.placement, None)
         if answer.placement is None or not answer.settled or answer.lower is None or answer.interrupted:
             return Answer(best.placement, None, settled=False, interrupted=answer.interrupted)
         model.clear_objective()  # type: ignore[no-untyped-call]  # OR-Tools leaves it untyped
@@ -149,93 +170,31 @@ def _class_number(v: Variables, k: int) -> cp_model.LinearExpr:
 
 
 def _solve(
-    model: cp_model.CpModel,
-    v: Variables,
-    problem: Problem,
-    sizes: Sizes,
+    built: Built,
     clock: Clock,
     start: Placement | None,
     report: Callable[[int, int], None] | None,
+    *,
+    presolve: bool = True,
 ) -> Answer:
-    if start is not None and len(start.stages) <= sizes.stages:
-        hint(model, v, problem, sizes, start)
-    solver = _configured(clock)
-    callback = None if report is None else _Reporter(report)
-    status, interrupted = _interruptible(solver, model, callback)
+    if start is not None and len(start.stages) <= built.sizes.stages:
+        hint(built.model, built.v, built.problem, built.sizes, start)
+        if built.times is not None:
+            hint_times(built.model, built.times, built.problem, start)
+    solver = configured(clock, presolve=presolve)
+    status, interrupted = interruptible(solver, built.model, None if report is None else Reporter(report))
     if status == cp_model.MODEL_INVALID:
-        raise AuditError(f"CP-SAT refuses the model of the problem: {model.validate().strip()}")
+        raise AuditError(f"CP-SAT refuses the model of the problem: {built.model.validate().strip()}")
     response = solver.response_proto
     clock.deterministic_time += response.deterministic_time
     found = status in _FOUND
     return Answer(
-        placement=extract(solver, v, problem, sizes) if found else None,
+        placement=extract(solver, built.v, built.problem, built.sizes) if found else None,
         # The bound as an integer: `best_objective_bound` is a float, and wrong by bytes beyond 2^53.
-        lower=int(response.inner_objective_lower_bound) if found and model.has_objective() else None,
+        lower=int(response.inner_objective_lower_bound) if found and built.model.has_objective() else None,
         settled=status in (cp_model.OPTIMAL, cp_model.INFEASIBLE),
         interrupted=interrupted,
     )
-
-
-def _configured(clock: Clock) -> cp_model.CpSolver:
-    solver = cp_model.CpSolver()
-    effort = clock.effort
-    solver.parameters.num_workers = effort.workers
-    solver.parameters.random_seed = effort.seed
-    solver.parameters.max_time_in_seconds = max(clock.seconds_left, 0.01)
-    solver.parameters.catch_sigint_signal = False
-    if clock.deterministic_left is not None:
-        solver.parameters.max_deterministic_time = max(clock.deterministic_left, 1e-6)
-    return solver
-
-
-def _interruptible(solver: cp_model.CpSolver, model: cp_model.CpModel, callback: _Reporter | None) -> tuple[int, bool]:
-    """Solve in a thread, so that Ctrl-C stops the search and not the program."""
-    statuses: list[int] = []
-    failures: list[Exception] = []
-    # Not the thread's own `join`: one that is interrupted takes a running thread for a finished one (bpo-45274).
-    finished = threading.Event()
-
-    def target() -> None:
-        try:
-            statuses.append(int(solver.solve(model, callback)))
-        except Exception as error:  # noqa: BLE001 - handed to the caller's thread, whatever it is
-            failures.append(error)
-        finally:
-            finished.set()
-
-    threading.Thread(target=target, daemon=True).start()
-    interrupted = False
-    while not finished.is_set():
-        try:
-            finished.wait(timeout=0.2)
-        except KeyboardInterrupt:
-            interrupted = True
-        if interrupted:
-            # Again each time: a search that has not begun yet cannot be stopped.
-            solver.stop_search()
-    if failures:
-        raise failures[0]
-    if callback is not None and callback.failure is not None:
-        if not isinstance(callback.failure, KeyboardInterrupt):
-            raise callback.failure
-        interrupted = True
-    return statuses[0], interrupted
-
-
-class _Reporter(cp_model.CpSolverSolutionCallback):
-    """Hands on the value and bound of every better answer; what the listener raises stops the search."""
-
-    def __init__(self, report: Callable[[int, int], None]) -> None:
-        super().__init__()
-        self._report = report
-        self.failure: BaseException | None = None
-
-    def on_solution_callback(self) -> None:
-        try:
-            self._report(round(self.objective_value), ceil(self.best_objective_bound - 1e-6))
-        except BaseException as error:  # noqa: BLE001 - raised in the caller's thread; nothing may cross the solver's
-            self.failure = error
-            self.stop_search()
 
 
 def extract(solver: cp_model.CpSolver, v: Variables, problem: Problem, sizes: Sizes) -> Placement:

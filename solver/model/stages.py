@@ -3,6 +3,7 @@ r"""The CP-SAT model of a placement: stages in order, cut points, and one class 
 Sets      k in K (stages, in the order a token passes them; those at the end may be unused),
           c in C (classes of equal nodes), i in I (items, in order).
 Given     P[j] bytes of the first j items, j = 0 … |I|;  cap[c] the largest load of a node of class c in bytes;
+          F[j] bytes of the first j items with caches of the tokens asked for, budget[c] to hold them (where asked);
           count[c] nodes of class c;  S bytes saved where one stage holds every item;  m items a stage at least.
 Decide    cut[k] in 0 … |I|, where stage k starts;  bytes[k] = P[cut[k]];
           use[k,c] = 1 if stage k is on a node of class c;  used[k] = sum_c use[k,c].
@@ -17,7 +18,11 @@ Decide    cut[k] in 0 … |I|, where stage k starts;  bytes[k] = P[cut[k]];
     (first)     use[0,c] = 1                                                       for c named first
     (last)      the last used stage is of class c                                  for c named last
     (order)     use[k,b] + sum_{k' > k} use[k',a] <= 1                             for a before b in the order asked for
+    (measured)  cut[k+1] - cut[k] <= blocks measured for class c if use[k,c]
     (hops)      use[k,a] + use[k+1,b] <= 1                                         for forbidden links a → b
+    (room)      F[cut[k+1]] - F[cut[k]] - (S if alone) <= sum_c budget[c] use[k,c] where room for tokens is asked for
+
+Times are in `solver.model.times`.
 
 A node that a rule names is a class of its own. Only integers of bytes enter, divided by what divides every item;
 ratios have become caps before.
@@ -31,28 +36,32 @@ from typing import TYPE_CHECKING
 
 from ortools.sat.python import cp_model
 
-from solver.objectives import cap_bytes
+from solver.limits import cap_bytes, most_nodes, token_prefix
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from solver.objectives import Limits
+    from solver.limits import Limits
     from solver.problem import Placement, Problem
 
-__all__ = ["Sizes", "Variables", "build", "hint", "sizes_of"]
+__all__ = ["Sizes", "Variables", "alone", "build", "hint", "load", "sizes_of"]
 
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
     """The numbers of the model. `prefix`, `caps` and `shared` are in units of `unit_bytes`.
 
-    `classes` are the indices into `Problem.classes` that can hold something, in the order listed.
+    `classes` are the indices into `Problem.classes` that can hold something, in the order listed. `filled` is the
+    prefix with caches of the tokens asked for and `budgets` what holds it, in bytes; `filled` is None where none is
+    asked for.
     """
 
     unit_bytes: int
     prefix: tuple[int, ...]
     caps: tuple[int, ...]
     shared: int
+    filled: tuple[int, ...] | None
+    budgets: tuple[int, ...]
     counts: tuple[int, ...]
     classes: tuple[int, ...]
     stages: int
@@ -79,15 +88,17 @@ def sizes_of(problem: Problem, limits: Limits) -> Sizes:
     total = problem.prefix_bytes[-1]
     caps = [min(cap_bytes(limits, group.budget_bytes), total) for group in problem.classes]
     classes = tuple(index for index, cap in enumerate(caps) if cap >= 0)
-    most = problem.stages_at_most if limits.max_nodes is None else min(problem.stages_at_most, limits.max_nodes)
+    nodes = sum(problem.classes[index].count for index in classes)
     return Sizes(
         unit_bytes=unit,
         prefix=tuple(amount // unit for amount in problem.prefix_bytes),
         caps=tuple(caps[index] // unit for index in classes),
         shared=problem.shared_bytes // unit,
+        filled=None if limits.min_tokens is None else token_prefix(problem, limits.min_tokens),
+        budgets=tuple(problem.classes[index].budget_bytes for index in classes),
         counts=tuple(problem.classes[index].count for index in classes),
         classes=classes,
-        stages=max(min(most, sum(problem.classes[index].count for index in classes)), 0),
+        stages=max(min(most_nodes(problem, limits), nodes), 0),
     )
 
 
@@ -105,7 +116,9 @@ def build(problem: Problem, sizes: Sizes) -> tuple[cp_model.CpModel, Variables]:
     first(model, v, problem, sizes)
     last(model, v, problem, sizes)
     order(model, v, problem, sizes)
+    measured(model, v, problem, sizes)
     hops(model, v, problem, sizes)
+    room(model, v, problem, sizes)
     return model, v
 
 
@@ -159,12 +172,7 @@ def once(model: cp_model.CpModel, v: Variables, sizes: Sizes) -> None:
 def memory(model: cp_model.CpModel, v: Variables, sizes: Sizes) -> None:
     """A stage's load is within the cap of its class."""
     for k in range(sizes.stages):
-        saved = sizes.shared if k == 0 and sizes.stages == 1 else 0
-        if k == 0 and sizes.stages > 1 and sizes.shared:
-            alone = v.used[1].negated()
-            model.add(load(v, k) - sizes.shared * alone <= capacity(v, sizes, k))
-        else:
-            model.add(load(v, k) - saved <= capacity(v, sizes, k))
+        model.add(load(v, k) - sizes.shared * alone(v, k) <= capacity(v, sizes.caps, k))
 
 
 def pins(model: cp_model.CpModel, v: Variables, problem: Problem, sizes: Sizes) -> None:
@@ -209,6 +217,15 @@ def order(model: cp_model.CpModel, v: Variables, problem: Problem, sizes: Sizes)
                 model.add_at_most_one([v.use[k][b], *(v.use[later][a] for later in range(k + 1, sizes.stages))])
 
 
+def measured(model: cp_model.CpModel, v: Variables, problem: Problem, sizes: Sizes) -> None:
+    """A node with measured times holds no more blocks than they were measured for."""
+    for c, index in enumerate(sizes.classes):
+        times = problem.classes[index].members[0].stage_ns
+        if times is not None and len(times) < sizes.items:
+            for k in range(sizes.stages):
+                model.add(v.cut[k + 1] - v.cut[k] <= len(times)).only_enforce_if(v.use[k][c])
+
+
 def hops(model: cp_model.CpModel, v: Variables, problem: Problem, sizes: Sizes) -> None:
     """No two stages in a row are joined by a forbidden link."""
     for a, b in _forbidden(problem, sizes):
@@ -216,14 +233,34 @@ def hops(model: cp_model.CpModel, v: Variables, problem: Problem, sizes: Sizes) 
             model.add_implication(v.use[k][a], v.use[k + 1][b].negated())
 
 
+def room(model: cp_model.CpModel, v: Variables, problem: Problem, sizes: Sizes) -> None:
+    """A stage holds its weights with caches of the tokens asked for."""
+    if sizes.filled is None:
+        return
+    table = list(enumerate(sizes.filled))
+    filled = [model.new_int_var(0, sizes.filled[-1], f"filled[{k}]") for k in range(sizes.stages + 1)]
+    for cut, amount in zip(v.cut, filled, strict=True):
+        model.add_allowed_assignments([cut, amount], table)
+    for k in range(sizes.stages):
+        held = filled[k + 1] - filled[k] - problem.shared_bytes * alone(v, k)
+        model.add(held <= capacity(v, sizes.budgets, k))
+
+
+def alone(v: Variables, k: int) -> cp_model.LinearExpr | int:
+    """Return 1 if stage k holds everything, else 0: no second stage is used."""
+    if k > 0:
+        return 0
+    return 1 - v.used[1] if len(v.used) > 1 else 1
+
+
 def load(v: Variables, k: int) -> cp_model.LinearExpr:
     """Return the plain load of stage k, nothing shared."""
     return v.bytes[k + 1] - v.bytes[k]
 
 
-def capacity(v: Variables, sizes: Sizes, k: int) -> cp_model.LinearExpr:
+def capacity(v: Variables, caps: Sequence[int], k: int) -> cp_model.LinearExpr:
     """Return the cap of stage k: that of its class, 0 where it is unused."""
-    return cp_model.LinearExpr.weighted_sum(list(v.use[k]), list(sizes.caps))
+    return cp_model.LinearExpr.weighted_sum(list(v.use[k]), list(caps))
 
 
 def hint(model: cp_model.CpModel, v: Variables, problem: Problem, sizes: Sizes, start: Placement) -> None:

@@ -13,7 +13,7 @@ from tensors.units import GIB, format_bytes
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from solver.objectives import Value
+    from solver.limits import Value
 
 __all__ = [
     "BYTES",

@@ -14,7 +14,7 @@ from solver.version import VERSION
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from solver.plan import Plan
+    from solver.planning import Plan
     from solver.report.grid import Fact, Grid
     from solver.report.plan_view import PlanView
 

@@ -13,15 +13,15 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from solver.cluster_document import cluster_document
-from solver.plan import ASSUMED_IMBALANCE
+from solver.planning import ASSUMED_IMBALANCE
 from solver.problem_file import problem_to_document
 from solver.report.model_json import model_document
 
 if TYPE_CHECKING:
     from solver.closed_form import PlanCheck
     from solver.effort import Effort
-    from solver.objectives import Value
-    from solver.plan import Plan
+    from solver.limits import Value
+    from solver.planning import Plan
     from solver.problem import Problem
     from solver.projection import PlanStage, PoolLoad, Seam, Transfer
     from solver.solve import Level
@@ -73,7 +73,7 @@ def plan_document(plan: Plan, inputs: PlanInputs, *, timings: bool) -> dict[str,
         "model": None if plan.setting is None else model_document(plan.setting.inventory),
         "workload": _workload(plan),
         "outcome": plan.outcome.value,
-        "objective": [_level(level) for level in plan.solution.levels],
+        "objective": [level_document(level) for level in plan.solution.levels],
         "proof": max((level.proof for level in plan.solution.levels), key=PROOFS.index, default=None),
         "stages": [stage_document(stage) for stage in plan.stages],
         "pools": [pool_document(pool) for pool in plan.pools],
@@ -115,7 +115,7 @@ def _workload(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _level(level: Level) -> dict[str, Any]:
+def level_document(level: Level) -> dict[str, Any]:
     ratio = level.value if isinstance(level.value, Fraction) else None
     return {
         "name": level.objective.name,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from solver.closed_form import PlanCheck
     from solver.cluster import Cluster
-    from solver.plan import Plan
+    from solver.planning import Plan
     from solver.problem import Rules
     from solver.solve import Level
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from solver.closed_form import PlanCheck
-    from solver.plan import Plan
+    from solver.planning import Plan
     from solver.projection import PlanStage
     from solver.report.amounts import Scale
     from solver.solve import Level

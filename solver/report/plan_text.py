@@ -10,7 +10,7 @@ from solver.report.terminal import Style, Styled, escape, fold, text_width
 from solver.solve import Outcome
 
 if TYPE_CHECKING:
-    from solver.plan import Plan
+    from solver.planning import Plan
     from solver.report.grid import Fact
     from solver.report.plan_view import PlanView
     from solver.report.terminal import Paint

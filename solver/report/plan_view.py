@@ -9,7 +9,7 @@ from solver.report.plan_sentences import headline, remarks, request_facts, unuse
 from solver.report.plan_tables import check_grid, objectives_grid, seams_grid, stages_grid
 
 if TYPE_CHECKING:
-    from solver.plan import Plan
+    from solver.planning import Plan
     from solver.report.grid import Fact, Grid
     from solver.solve import Outcome
 

@@ -93,9 +93,7 @@ def shown_location(location: str) -> str:
     scheme, _, rest = location.partition("://")
     place = rest.partition("#")[0].partition("?")[0]
     host, slash, path = place.partition("/")
-    if scheme.lower() != "hf":
-        host = host.rpartition("@")[2]
-    return f"{scheme}://{host}{slash}{path}"
+    return f"{scheme}://{host.rpartition('@')[2]}{slash}{path}"
 
 
 def shown_url(url: str) -> str:

@@ -25,6 +25,7 @@ __all__ = ["Client", "dispose", "read_some"]
 
 SILENCE_SECONDS = 15.0
 CONNECT_SECONDS = 10.0
+GRACE_SECONDS = 1.0
 
 _MOST_REDIRECTS = 10
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -69,7 +70,8 @@ class Client:
         from urllib3 import Timeout  # noqa: PLC0415 - an extra
         from urllib3.exceptions import HTTPError  # noqa: PLC0415
 
-        left_seconds = max(self.deadline.remaining(), 0.001)
+        # A little longer than there is time: at the end of it, whoever waits says so.
+        left_seconds = self.deadline.remaining() + GRACE_SECONDS
         try:
             return self._pools.of(url, narrow=narrow).urlopen(
                 "GET",

@@ -15,13 +15,15 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-__all__ = ["MOST_CACHE_BYTES", "CachedHeader", "HeaderCache", "cache_folder"]
+__all__ = ["MOST_CACHE_BYTES", "MOST_ENTRY_BYTES", "CachedHeader", "HeaderCache", "cache_folder"]
 
 MOST_CACHE_BYTES: Final = 2**28
 """What all kept headers may take together; those that nobody has looked at for longest go first."""
 
+MOST_ENTRY_BYTES: Final = 2**25
+"""What one header may take: no header in use comes near it."""
+
 _SCHEMA = "layerfit/header-cache/1"
-_MOST_ENTRY_BYTES = 2**25
 _SUFFIX = ".header"
 
 
@@ -57,7 +59,7 @@ class HeaderCache:
         path = self._path(address)
         try:
             with path.open("rb") as file:
-                content = file.read(_MOST_ENTRY_BYTES + 1)
+                content = file.read(MOST_ENTRY_BYTES + 1)
         except OSError:
             return None
         cached = _read(content, address)
@@ -71,8 +73,8 @@ class HeaderCache:
     def put(self, address: str, stamp: str, size: int, data: bytes) -> None:
         """Keep the first bytes of a version of the file at an address, in place of those of any other version."""
         label = _Label(_SCHEMA, address, stamp, size, sha256(data).hexdigest())
-        content = _encode_label(label) + b"\n" + data
-        if len(content) > min(_MOST_ENTRY_BYTES, self._most_bytes):
+        line = _encode_label(label) + b"\n"
+        if len(line) + len(data) > min(MOST_ENTRY_BYTES, self._most_bytes):
             return
         with suppress(OSError):
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -80,7 +82,8 @@ class HeaderCache:
             descriptor, name = tempfile.mkstemp(dir=self.folder, suffix=".part")
             try:
                 with os.fdopen(descriptor, "wb") as file:
-                    file.write(content)
+                    file.write(line)
+                    file.write(data)
                 Path(name).replace(self._path(address))
             except OSError:
                 Path(name).unlink(missing_ok=True)

@@ -32,7 +32,7 @@ __all__ = ["HubFolder", "HubLocation", "from_page", "open_hub", "parse_hub_locat
 
 _LOCATION = re.compile(
     r"hf://(?:models/)?(?P<repository>[\w.-]+/[\w.-]+)"
-    r"(?:@(?P<revision>refs/(?:pr/\d+|convert/[\w.-]+)|[^/@]+))?(?:/(?P<path>.*))?",
+    r"(?:@(?P<revision>refs/(?:pr/\d+|convert/[\w.-]+)|[^/@?#]+))?(?:/(?P<path>[^?#]*))?",
     re.ASCII | re.IGNORECASE,
 )
 _PAGE = re.compile(

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from tensors.errors import SourceError
 from tensors.sources.address import shown_location
+from tensors.sources.client import GRACE_SECONDS
 from tensors.sources.patience import PassingError, Patience, passing_status
 from tensors.sources.protocols import is_plain
 from tensors.text import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from huggingface_hub import HfApi
     from huggingface_hub.hf_api import RepoFile, RepoSibling
@@ -24,7 +25,7 @@ __all__ = ["HubFile", "Listing", "list_repository"]
 
 _ANSWER_SECONDS = 15.0
 _UNKNOWN_READER, _REFUSED = 401, 403
-_NO_CONNECTION = ("ConnectError", "ConnectionError", "UnsupportedProtocol", "ProxyError")
+_NO_CONNECTION = ("ConnectError", "UnsupportedProtocol", "ProxyError")
 
 
 class HubFile(NamedTuple):
@@ -60,7 +61,7 @@ def list_repository(repository: str, revision: str | None, location: str, deadli
     Raises:
         SourceError: there is no such repository or revision, or the hub cannot be asked.
     """
-    from huggingface_hub import HfApi, errors, get_token  # noqa: PLC0415 - an extra
+    from huggingface_hub import HfApi, constants, errors, get_token  # noqa: PLC0415 - an extra
 
     api = HfApi(endpoint=os.environ.get("HF_ENDPOINT", "").rstrip("/") or None, library_name="layerfit")
 
@@ -70,7 +71,7 @@ def list_repository(repository: str, revision: str | None, location: str, deadli
                 repository,
                 revision=revision,
                 files_metadata=True,
-                timeout=max(0.001, min(_ANSWER_SECONDS, deadline.remaining())),
+                timeout=min(_ANSWER_SECONDS, deadline.remaining() + GRACE_SECONDS),
             )
             commit = info.sha or revision or "main"
             files = _files((file.rfilename, file) for file in info.siblings or ())
@@ -78,11 +79,26 @@ def list_repository(repository: str, revision: str | None, location: str, deadli
                 # Some hubs say sizes only there; without, each file is asked for its own.
                 with suppress(errors.HfHubHTTPError):
                     files |= _tree(api, repository, commit)
-            return Listing(repository, commit, files, api.endpoint, get_token())
+            token = None if constants.HF_HUB_DISABLE_IMPLICIT_TOKEN else get_token()
+            return Listing(repository, commit, files, api.endpoint, token)
         except Exception as error:  # noqa: BLE001 - every version of the library has a web client with its own errors
             raise _failure(error, revision, location, shown_location(api.endpoint)) from None
 
-    return Patience(deadline, location).until_given(ask)
+    with _nothing_else_asked():
+        return Patience(deadline, location).until_given(ask)
+
+
+@contextmanager
+def _nothing_else_asked() -> Iterator[None]:
+    """Keep the library from asking the hub, for its statistics, which programs of this machine might be at work."""
+    from huggingface_hub import constants  # noqa: PLC0415 - an extra
+
+    before = constants.HF_HUB_DISABLE_TELEMETRY
+    constants.HF_HUB_DISABLE_TELEMETRY = True
+    try:
+        yield
+    finally:
+        constants.HF_HUB_DISABLE_TELEMETRY = before
 
 
 def _tree(api: HfApi, repository: str, commit: str) -> dict[str, HubFile]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from tensors.errors import SourceError
 from tensors.sources.answers import Answer, answer_of, is_unchanged
+from tensors.sources.header_cache import MOST_ENTRY_BYTES
 from tensors.sources.patience import Patience
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ class RangeSource:
         if held or start >= stop:
             return held
         data = self._patience.until_given(lambda: self._piece(start, stop))
-        if start == len(self._kept):
+        if self._cache is not None and start == len(self._kept) < MOST_ENTRY_BYTES:
             self._kept += data
         return data
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from random import Random
 from typing import TYPE_CHECKING
@@ -9,13 +10,12 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.problems import best_by_trying, larger_problem, problem_of, random_problem
+from support.problems import NO_LINKS, NO_RULES, best_by_trying, larger_problem, problem_of, random_problem
 from support.strategies import problems, ruled_problems
 
 from solver.effort import Effort
-from solver.exact.prefix import applies
 from solver.objectives import objectives_named
-from solver.problem import Ends
+from solver.problem import Ends, Link, LinkPair, Links
 from solver.problem_file import checked
 from solver.provers import ClosedForm, ConstraintSolver, ExactSearch
 from solver.solve import Outcome, solve
@@ -52,6 +52,10 @@ def solved(problem: Problem, wanted: str, prover: Prover) -> Solution:
     return solve(problem, objectives_named(wanted), EFFORT, provers=(ClosedForm(), prover))
 
 
+def nodes_of(solution: Solution) -> list[str] | None:
+    return None if solution.placement is None else [stage.node for stage in solution.placement.stages]
+
+
 def assert_best(best: Best | None, solution: Solution) -> None:
     """Expect the outcome, every value and bound, and the placement itself of the oracle."""
     if best is None:
@@ -68,8 +72,7 @@ def assert_both_best(problem: Problem, wanted: str) -> None:
     best = best_by_trying(problem, objectives_named(wanted))
 
     assert_best(best, by_model(problem, wanted))
-    if applies(problem):
-        assert_best(best, by_search(problem, wanted))
+    assert_best(best, by_search(problem, wanted))
 
 
 @pytest.mark.parametrize("hundred", range(11))
@@ -81,7 +84,7 @@ def test_both_return_the_canonical_best_of_all_placements(hundred: int) -> None:
 
 @pytest.mark.parametrize("hundred", range(11))
 def test_both_return_the_canonical_best_under_rules(hundred: int) -> None:
-    """Rules may contradict each other; the exact search answers where it says that it applies."""
+    """Rules may contradict each other."""
     for seed in range(100 * hundred, 100 * hundred + 100):
         random = Random(10_000 + seed)
         assert_both_best(random_problem(random, 6, 4, ruled=True), random.choice(LISTS))
@@ -195,3 +198,68 @@ def test_edges(
 ) -> None:
     """Nothing is divided by nothing, and nothing is placed on a node without a budget."""
     assert_both_best(problem_of(weights, budgets, ends=Ends(*ends)), wanted)
+
+
+FIVES = problem_of((2, 2, 2, 2), (5, 5, 9))
+BARRED = Link(latency_ns=0, bytes_per_second=None, forbidden=True)
+NEAR = Link(latency_ns=7, bytes_per_second=None, forbidden=False)
+
+
+def barring(*ways: tuple[str, str]) -> Links:
+    return replace(NO_LINKS, pairs=tuple(LinkPair(source, target, BARRED) for source, target in ways))
+
+
+@pytest.mark.parametrize(
+    ("changes", "nodes"),
+    [
+        pytest.param({"first": "n2", "last": "n2"}, ["n2"], id="first is last and holds all"),
+        pytest.param({"first": "n0", "last": "n0"}, None, id="first is last and cannot hold all"),
+        pytest.param({"pins": ((0, "n0"), (0, "n0"))}, ["n0", "n1"], id="a pin twice"),
+        pytest.param({"pins": ((0, "n0"), (0, "n1"))}, None, id="a block pinned to two nodes"),
+        pytest.param({"pins": ((0, "n0"), (2, "n0"), (1, "n1"))}, None, id="a pin between two of another node"),
+        pytest.param({"pins": ((0, "n0"), (3, "n0"))}, None, id="pins farther apart than the node holds"),
+        pytest.param({"first": "n0", "pins": ((0, "n1"),)}, None, id="first and a pin that contradict each other"),
+        pytest.param(
+            {"exclude": ("n2",), "order": ("n2", "n1", "n0")}, ["n1", "n0"], id="an order of an excluded node"
+        ),
+        pytest.param({"exclude": ("n2",), "first": "n2"}, None, id="an excluded first"),
+        pytest.param({"exclude": ("n0", "n1", "n2")}, None, id="all excluded"),
+        pytest.param({"order": ("n2", "n0", "n1"), "last": "n2"}, ["n2"], id="an order that leaves one node"),
+        pytest.param({"order": ("n1", "n0"), "exclude": ("n2",)}, ["n1", "n0"], id="an order against the list"),
+        pytest.param({"min_blocks": 5}, None, id="more blocks a node than there are"),
+        pytest.param({"min_blocks": 4}, ["n2"], id="as many blocks a node as there are"),
+        pytest.param({"max_nodes": 1, "exclude": ("n2",)}, None, id="too few nodes"),
+        pytest.param({"max_nodes": 99}, ["n2"], id="more nodes allowed than there are"),
+    ],
+)
+def test_rules_at_their_edges(changes: dict[str, object], nodes: list[str] | None) -> None:
+    """The fewest nodes under rules, or that there is no placement; by trying all, by search and by model."""
+    problem = replace(FIVES, rules=replace(NO_RULES, **changes))  # type: ignore[arg-type]
+
+    assert_both_best(problem, "nodes")
+    assert nodes == nodes_of(by_model(problem, "nodes"))
+
+
+@pytest.mark.parametrize(
+    ("links", "nodes"),
+    [
+        (barring(("n0", "n1")), ["n1", "n0"]),
+        (barring(("n0", "n1"), ("n1", "n0")), None),
+        (barring(("n0", "n2"), ("n2", "n0")), ["n0", "n1"]),
+    ],
+    ids=["one way", "both ways", "to a node that is out"],
+)
+def test_forbidden_links_at_their_edges(links: Links, nodes: list[str] | None) -> None:
+    problem = replace(FIVES, links=links, rules=replace(NO_RULES, exclude=("n2",)))
+
+    assert_both_best(problem, "nodes,balance")
+    assert nodes == nodes_of(by_model(problem, "nodes"))
+
+
+def test_nodes_that_a_link_tells_apart_are_taken_in_the_order_of_their_classes() -> None:
+    """Four equal nodes, two of them with a link to the last: three classes, and one group to the search."""
+    links = replace(NO_LINKS, pairs=(LinkPair("n0", "n3", NEAR), LinkPair("n2", "n3", NEAR)))
+    problem = problem_of((3, 3, 3, 3), (3, 3, 3, 3), links=links)
+
+    assert_both_best(problem, "nodes,balance")
+    assert ["n0", "n2", "n1", "n3"] == nodes_of(by_search(problem, "nodes"))

@@ -16,7 +16,7 @@ from support.problems import NO_RULES, larger_problem, problem_of, random_proble
 
 from solver.effort import Effort
 from solver.objectives import objectives_named
-from solver.plan import plan, project
+from solver.planning import plan, project
 from solver.problem import Ends
 from solver.provers import provers_for
 from solver.report.plan_json import PlanInputs, instance_sha256, plan_document

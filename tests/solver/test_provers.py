@@ -1,4 +1,4 @@
-"""The descent that closes an interval, and which provers a problem gets."""
+"""Which provers a problem gets, which of them answers, and that a "no" of CP-SAT is asked for twice."""
 
 from __future__ import annotations
 
@@ -7,132 +7,141 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from support.planted import says
 from support.problems import NO_RULES, problem_of
+from support.timed import GB, barred, growing, joined, near, timed, within
 
 from solver.effort import Clock, Effort
-from solver.objectives import NO_LIMITS, OBJECTIVES, cap_bytes
+from solver.limits import NO_LIMITS
+from solver.model import run
+from solver.objectives import OBJECTIVES
 from solver.problem import Placement, Stage
-from solver.provers import Question, descend, provers_for
+from solver.provers import ClosedForm, ConstraintSolver, ExactSearch, provers_for
+from solver.question import NOTHING, Interval, Question
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from solver.limits import Limits, Value
+    from solver.problem import Problem
 
-    from solver.objectives import Limits, Value
-    from solver.provers import Interval
-
-# One block a placement: its load is its number of bytes, its node has room for all.
-BUDGET = 2**60
-PROBLEM = problem_of((1,), (BUDGET,))
+PLAIN = problem_of((4, 5, 6, 7), (15, 9, 15))
+AT_LEAST_TWO = replace(PLAIN, rules=replace(NO_RULES, min_blocks=2))
+ON_TWO = Placement((Stage(0, 2, "n0"), Stage(2, 4, "n2")))
 
 
-def question(name: str, lower: Value | None, best: Placement | None = None) -> Question:
-    return Question(PROBLEM, OBJECTIVES[name], NO_LIMITS, lower, best)
-
-
-def clock() -> Clock:
-    return Clock(Effort(60, None, 1, 0))
+def clock(seconds: float = 60) -> Clock:
+    return Clock(Effort(seconds, None, 1, 0))
 
 
 def unheard(_best: Value | None, _bound: Value | None) -> None:
     """Hear nothing."""
 
 
-class Loads:
-    """Answers attempts from a set of loads that are possible, the largest within the limits first."""
-
-    def __init__(self, *loads: int) -> None:
-        self.loads = sorted(loads)
-        self.asked: list[int] = []
-        measures = {
-            "load": lambda placement: placement.stages[0].end,
-            "balance": lambda placement: Fraction(placement.stages[0].end, BUDGET),
-        }
-        self.objectives = {
-            name: replace(OBJECTIVES[name], measure=lambda _problem, placement, of=of: of(placement))
-            for name, of in measures.items()
-        }
-
-    def attempt(self, limits: Limits) -> Interval:
-        """Return a placement whose end stands for its load."""
-        self.asked.append(cap_bytes(limits, BUDGET))
-        within = [load for load in self.loads if load <= self.asked[-1]]
-        return says(placement=Placement((Stage(0, within[-1], "n0"),))) if within else says(impossible=True)
-
-    def close(self, name: str, lower: Value | None, report: Callable[..., None] = unheard) -> Interval:
-        """Close the interval of an objective."""
-        asked = Question(PROBLEM, self.objectives[name], NO_LIMITS, lower, None)
-        return descend(asked, self.attempt, clock(), report, fewest_first=False)
+def asked(problem: Problem, name: str, limits: Limits = NO_LIMITS, best: Placement | None = None) -> Question:
+    return Question(problem, OBJECTIVES[name], limits, None, best)
 
 
-@settings(max_examples=50)
-@given(loads=st.lists(st.integers(1, 10**15), min_size=1, max_size=30), name=st.sampled_from(("load", "balance")))
-def test_the_descent_ends_at_the_least_value_and_proves_it(loads: list[int], name: str) -> None:
-    """However the possible values lie: as one exact value, in far fewer attempts than there are bytes."""
-    world = Loads(*loads)
-    interval = world.close(name, 0)
-    least = min(loads) if name == "load" else Fraction(min(loads), BUDGET)
+def test_provers_come_cheapest_first() -> None:
+    assert ["closed form", "exact search", "cp-sat"] == [prover.name for prover in provers_for(PLAIN)]
+    assert ["closed form", "cp-sat"] == [prover.name for prover in provers_for(PLAIN, exact=False)]
 
-    assert least == interval.lower
+
+def test_the_closed_form_returns_a_bound_and_no_placement() -> None:
+    prover = ClosedForm()
+
+    assert Interval(2, None, impossible=False, interrupted=False) == prover.prove(
+        asked(PLAIN, "nodes"), clock(), unheard
+    )
+    assert prover.prove(asked(PLAIN, "nodes", within(max_nodes=1)), clock(), unheard).impossible
+    assert prover.canonical(PLAIN, NO_LIMITS, clock(), ON_TWO) is None
+
+
+@pytest.mark.parametrize(
+    ("problem", "name", "limits", "expected"),
+    [
+        (PLAIN, "nodes", NO_LIMITS, 2),
+        (PLAIN, "balance", NO_LIMITS, Fraction(6, 9)),
+        (PLAIN, "load", NO_LIMITS, 9),
+        (PLAIN, "headroom", NO_LIMITS, -4),
+        (growing(PLAIN, (1, 1, 1, 1)), "tokens", NO_LIMITS, -3),
+        (growing(PLAIN, (1, 1, 1, 1)), "context", NO_LIMITS, 0),
+        (timed(PLAIN, (GB, GB, GB)), "throughput", NO_LIMITS, 9),
+        (timed(PLAIN, (GB, GB, 2 * GB)), "latency", NO_LIMITS, 2 + 3 + 3 + 7),
+        (AT_LEAST_TWO, "nodes", NO_LIMITS, 2),
+        (AT_LEAST_TWO, "load", NO_LIMITS, 13),
+        (joined(PLAIN, near(1), ("n0", "n2", barred()), activation_bytes=0), "nodes", NO_LIMITS, 2),
+        (timed(PLAIN, (GB, GB, 2 * GB)), "nodes", within(max_latency_ns=15), 2),
+        (timed(PLAIN, (GB, GB, GB)), "balance", within(max_latency_ns=22), Fraction(6, 9)),
+    ],
+)
+def test_the_exact_search_answers_every_question_of_a_small_problem_exactly(
+    problem: Problem, name: str, limits: Limits, expected: Value
+) -> None:
+    """Whichever of its searches does: with rules, links and times, on its own."""
+    interval = ExactSearch(problem).prove(asked(problem, name, limits), clock(), unheard)
+
     assert interval.placement is not None
-    assert min(loads) == interval.placement.stages[0].end
-    assert len(world.asked) < 60 + len(set(loads))
+    assert (expected, expected) == (interval.lower, OBJECTIVES[name].cost(problem, interval.placement))
 
 
-def test_without_a_bound_the_descent_is_strict_from_above() -> None:
-    world = Loads(3, 5, 9)
-
-    assert 3 == world.close("load", None).lower
-    assert [BUDGET, 8, 4, 2] == world.asked
+UNLIKE = tuple(range(40, 70))
 
 
-def test_a_bound_that_is_met_ends_the_descent_at_once() -> None:
-    world = Loads(9)
+@pytest.mark.parametrize("name", ["nodes", "load"])
+def test_the_exact_search_says_nothing_where_no_search_applies(name: str) -> None:
+    """Thirty unlike nodes with a least number of blocks: too many states, and more is not always better."""
+    problem = replace(problem_of((5,) * 60, UNLIKE), rules=replace(NO_RULES, min_blocks=2))
+    prover = ExactSearch(problem)
 
-    assert 9 == world.close("load", 9).lower
-    assert [BUDGET] == world.asked
-
-
-def test_the_interval_is_halved_while_it_is_wide() -> None:
-    world = Loads(1000)
-    world.close("load", 0)
-
-    assert [BUDGET, 500, 750, 875, 938, 969, 985, 993, 997, 999] == world.asked
+    assert NOTHING == prover.prove(asked(problem, name), clock(), unheard)
+    assert prover.canonical(problem, NO_LIMITS, clock(), ON_TWO) is None
 
 
-def test_progress_hears_every_step() -> None:
-    heard: list[tuple[Value | None, Value | None]] = []
-    Loads(3, 5, 9).close("load", None, lambda best, bound: heard.append((best, bound)))
-
-    assert [(9, None), (5, None), (3, None)] == heard
+LONGEST_FIRST = Placement((Stage(0, 3, "n0"), Stage(3, 4, "n2")))
 
 
-def test_nothing_within_the_limits_is_impossible() -> None:
-    interval = descend(question("load", 0), lambda _limits: says(impossible=True), clock(), unheard, fewest_first=False)
+@pytest.mark.parametrize(
+    ("problem", "limits", "expected"),
+    [
+        (PLAIN, within(max_nodes=2), LONGEST_FIRST),
+        (PLAIN, within(max_nodes=2, max_load_bytes=13), ON_TWO),
+        (AT_LEAST_TWO, within(max_nodes=2), ON_TWO),
+        (timed(PLAIN, (GB, 2 * GB, GB)), within(max_slowest_ns=15), LONGEST_FIRST),
+        (timed(PLAIN, (GB, 2 * GB, GB)), within(max_slowest_ns=13, max_nodes=2), ON_TWO),
+        (timed(PLAIN, (GB, 2 * GB, GB)), within(max_latency_ns=22, max_load_bytes=13), ON_TWO),
+    ],
+)
+def test_the_exact_search_and_cp_sat_give_the_same_canonical_placement(
+    problem: Problem, limits: Limits, expected: Placement
+) -> None:
+    """Whichever placement is known at the start."""
+    chosen = {
+        prover.canonical(problem, limits, clock(), start)
+        for start in (expected, Placement((Stage(0, 2, "n2"), Stage(2, 4, "n0"))))
+        for prover in (ExactSearch(problem), ConstraintSolver())
+    }
 
-    assert says(impossible=True) == interval
+    assert {expected} == chosen
 
 
-def test_an_attempt_without_an_answer_ends_the_descent_with_what_is_known() -> None:
-    best = Placement((Stage(0, 1, "n0"),))
-    interval = descend(question("load", 0, best), lambda _limits: says(), clock(), unheard, fewest_first=False)
-
-    assert says(0, best) == interval
+def answer(placement: Placement | None = None, *, settled: bool = True) -> run.Answer:
+    return run.Answer(placement, None, settled=settled, interrupted=False)
 
 
-def test_time_that_is_up_ends_the_descent_with_what_is_known() -> None:
-    best = Placement((Stage(0, 1, "n0"),))
-    spent = Clock(Effort(1e-9, None, 1, 0))
+@pytest.mark.parametrize("name", ["nodes", "balance", "latency"])
+@pytest.mark.parametrize("second", [answer(ON_TWO), answer()], ids=["it was wrong", "it stands"])
+def test_that_nothing_fits_is_asked_again_of_the_model_as_it_stands(
+    name: str, second: run.Answer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A placement that the second run finds is believed, since it is audited; a second "no" makes it one."""
+    presolved: list[bool] = []
 
-    assert says(0, best) == descend(question("load", 0, best), pytest.fail, spent, unheard, fewest_first=False)
+    def find(*_: object, presolve: bool = True) -> run.Answer:
+        presolved.append(presolve)
+        return answer() if presolve else second
 
+    monkeypatch.setattr(run, "find", find)
+    monkeypatch.setattr(run, "minimise", lambda *_, **__: find())
+    problem = timed(PLAIN, (GB, GB, GB))
+    interval = ConstraintSolver().prove(asked(problem, name), clock(), unheard)
 
-def test_provers_come_cheapest_first_and_the_exact_search_only_where_it_applies() -> None:
-    plain = problem_of((1, 1), (2, 2))
-    at_least_two = replace(plain, rules=replace(NO_RULES, min_blocks=2))
-
-    assert ["closed form", "exact search", "cp-sat"] == [prover.name for prover in provers_for(plain)]
-    assert ["closed form", "cp-sat"] == [prover.name for prover in provers_for(plain, exact=False)]
-    assert ["closed form", "cp-sat"] == [prover.name for prover in provers_for(at_least_two)]
+    assert [True, False] == presolved
+    assert (second.placement, second.placement is None) == (interval.placement, interval.impossible)

@@ -13,7 +13,7 @@ from support.problems import NO_LINKS, NO_RULES, problem_of
 from solver import reasons
 from solver.effort import Effort
 from solver.objectives import OBJECTIVES
-from solver.plan import plan
+from solver.planning import plan
 from solver.problem import Ends, Link, LinkPair, Node, Problem, Rules
 from solver.reasons import reasons_why_infeasible
 from solver.solve import Outcome, Solution, solve

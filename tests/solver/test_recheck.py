@@ -17,12 +17,13 @@ from support.plan_documents import (
     other,
     places,
     planned,
+    suboptimal,
 )
 from support.plans import model_plan, six_blocks, unknown_plan
 from support.problems import problem_of, random_problem
 
 from solver.errors import InputError
-from solver.plan import plan
+from solver.planning import plan
 from solver.recheck import Finding, findings, same_model
 from solver.report.plan_json import instance_sha256
 
@@ -60,10 +61,11 @@ def test_a_plan_of_a_model_and_one_without_an_answer_stand() -> None:
         planned(),
         planned("load,nodes,balance"),
         document_of(model_plan(six_blocks())),
+        document_of(suboptimal(optimal=False), "nodes"),
         document_of(plan(problem_of((0, 0), (5, 5)), "nodes,balance", EFFORT)),
         document_of(plan(problem_of((9, 9), (5, 5)), "nodes,balance", EFFORT)),
     ],
-    ids=["abstract", "three objectives", "of a model", "nothing loaded", "infeasible"],
+    ids=["abstract", "three objectives", "of a model", "feasible", "nothing loaded", "infeasible"],
 )
 def test_every_value_that_is_changed_is_found(document: dict[str, Any]) -> None:
     """Numbers by one, truths turned, texts lengthened, nulls filled; the place is that of the change or above it."""
@@ -75,6 +77,29 @@ def test_every_value_that_is_changed_is_found(document: dict[str, Any]) -> None:
     ]
 
     assert [] == unseen
+
+
+def test_a_bound_behind_an_open_level_is_found() -> None:
+    """It would have to hold for all values that the open level may yet take."""
+    document = document_of(suboptimal(optimal=False), "nodes,balance")
+    entry = {
+        "name": "balance",
+        "value": 3 / 7,
+        "unit": "ratio",
+        "numerator": 3,
+        "denominator": 7,
+        "proof": "none",
+        "bound": None,
+        "gap": None,
+        "bounds": [],
+    }
+    behind = {**document, "objective": [*document["objective"], entry]}
+    bounded = {**entry, "bound": 1 / 3, "gap": 2 / 9, "bounds": [{"name": "exact search", "value": 1 / 3}]}
+
+    assert () == found_in(behind)
+    assert (Finding("objective balance.bounds", "a level behind an open one has none"),) == found_in(
+        {**document, "objective": [*document["objective"], bounded]}
+    )
 
 
 @pytest.mark.parametrize("name", [name for name in DECIDED if name not in ("check", "proof")])

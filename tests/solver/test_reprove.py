@@ -7,32 +7,30 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from support.plan_documents import EFFORT, claim_of, document_of, found_in, places, planned
+from support.plan_documents import (
+    EFFORT,
+    SPREAD,
+    THREES,
+    claim_of,
+    document_of,
+    found_in,
+    places,
+    planned,
+    suboptimal,
+)
 from support.plans import unknown_plan
 from support.planted import Planted, says
 from support.problems import problem_of
 
 from solver.effort import Effort
 from solver.objectives import OBJECTIVES, objectives_named
-from solver.plan import Plan, plan, project
+from solver.planning import plan, project
 from solver.problem import Placement, Stage
 from solver.recheck import Finding, Reproof, reproved
-from solver.solve import Bound, Level, Outcome, Solution, solve
+from solver.solve import Level, Outcome, solve
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-THREES = problem_of((3, 3, 3), (7, 7, 7))
-SPREAD = Placement((Stage(0, 1, "n0"), Stage(1, 2, "n1"), Stage(2, 3, "n2")))
-
-
-def suboptimal(*, optimal: bool) -> Plan:
-    """Return a plan on three nodes where two are enough, which a wrong bound calls optimal, or a true one feasible."""
-    bounds = (Bound("closed form", 2), Bound("exact search", 3)) if optimal else (Bound("closed form", 2),)
-    level = Level(OBJECTIVES["nodes"], 3, bounds[-1].value, bounds, "exact search" if optimal else "none")
-    outcome = Outcome.OPTIMAL if optimal else Outcome.FEASIBLE
-    solution = Solution(outcome, SPREAD, (level,), interrupted=False, deterministic_time=0.0, wall_ms=0)
-    return project(THREES, None, solution, SPREAD)
 
 
 def reproof(document: Mapping[str, Any], effort: Effort = EFFORT) -> Reproof:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 from support.problems import NO_LINKS, NO_RULES, problem_of
+from support.timed import GB, timed
 
 from solver import rules as rules_module
 from solver.problem import Ends, Link, LinkPair, Placement, Problem, Rules, Stage
@@ -74,6 +75,13 @@ CASES = [
         placed((0, 1, "n0"), (1, 3, "n1"), (3, 4, "n2")),
     ),
     Case(
+        "measured",
+        '"n1" would hold 2 blocks, measured up to 1',
+        timed(PLAIN, ((9, 9), (9,), GB, None)),
+        HALVES,
+    ),
+    Case("measured", '"n1" would hold 2 blocks, measured up to 0', timed(PLAIN, (GB, (), GB, None)), HALVES),
+    Case(
         "hops",
         'the link from "n0" to "n1" is forbidden',
         replace(PLAIN, links=replace(NO_LINKS, pairs=(LinkPair("n0", "n1", BARRED),))),
@@ -114,6 +122,12 @@ def test_every_rule_has_a_case() -> None:
 )
 def test_rules_that_a_placement_keeps_are_not_named(rules: Rules, placement: Placement) -> None:
     assert () == violations(replace(PLAIN, rules=rules), placement)
+
+
+def test_times_that_are_measured_for_enough_blocks_or_for_other_nodes_bar_nothing() -> None:
+    """A bandwidth bounds no blocks, and times of a node without a stage say nothing."""
+    assert () == violations(timed(PLAIN, ((9, 9), (9, 9, 9), (), None)), HALVES)
+    assert () == violations(timed(PLAIN, (GB, None, (), None)), HALVES)
 
 
 def test_a_link_is_forbidden_in_its_direction_alone() -> None:

@@ -63,8 +63,8 @@ class Hub:
 
     @property
     def paths(self) -> list[str]:
-        """Return what the hub itself was asked, with queries."""
-        return [f"{r.path}?{r.query}" if r.query else r.path for r in self.web.requests]
+        """Return what the hub itself was asked, with queries; versions of huggingface_hub write True and true."""
+        return [f"{r.path}?{r.query.lower()}" if r.query else r.path for r in self.web.requests]
 
     def forget(self) -> None:
         """Forget the requests so far."""

@@ -8,21 +8,25 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from solver.effort import Effort
-from solver.plan import DEFAULT_EFFORT, plan
-from solver.problem import Ends
+from solver.objectives import OBJECTIVES
+from solver.planning import DEFAULT_EFFORT, plan, project
+from solver.problem import Ends, Placement, Stage
 from solver.recheck import claim_from_bytes, findings
 from solver.report.plan_json import PlanInputs, plan_document
+from solver.solve import Bound, Level, Outcome, Solution
 from support.problems import problem_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from solver.finding import Finding
-    from solver.plan import Plan
+    from solver.planning import Plan
     from solver.recheck import Claim
 
 EFFORT = Effort(time_limit_seconds=60, deterministic_limit=None, workers=1, seed=0)
 TIED = Ends(input_bytes=3, output_bytes=4, tied_bytes=3, host_bytes=1)
+THREES = problem_of((3, 3, 3), (7, 7, 7))
+SPREAD = Placement((Stage(0, 1, "n0"), Stage(1, 2, "n1"), Stage(2, 3, "n2")))
 ABSTRACT = replace(problem_of((5, 2, 3, 4, 6), (14, 22, 12, 0), ends=TIED), activation_bytes=8, context_tokens=512)
 
 
@@ -82,3 +86,12 @@ def other(value: object) -> object:
     if isinstance(value, (int, float)):
         return value + 1
     return 1 if value is None else f"{value}x"
+
+
+def suboptimal(*, optimal: bool) -> Plan:
+    """Return a plan on three nodes where two are enough, which a wrong bound calls optimal, or a true one feasible."""
+    bounds = (Bound("closed form", 2), Bound("exact search", 3)) if optimal else (Bound("closed form", 2),)
+    level = Level(OBJECTIVES["nodes"], 3, bounds[-1].value, bounds, "exact search" if optimal else "none")
+    outcome = Outcome.OPTIMAL if optimal else Outcome.FEASIBLE
+    solution = Solution(outcome, SPREAD, (level,), interrupted=False, deterministic_time=0.0, wall_ms=0)
+    return project(THREES, None, solution, SPREAD)

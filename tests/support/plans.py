@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from solver.cluster_file import parse_cluster
 from solver.engines.generic import generic
 from solver.objectives import OBJECTIVES
-from solver.plan import Plan, Setting, plan, project
+from solver.planning import Plan, Setting, plan, project
 from solver.problem import Placement, Stage
 from solver.solve import Level, Outcome, Solution
 from solver.workload import IndexerRule, Workload
@@ -20,7 +20,7 @@ from tensors.inventory import Inventory, Part, Role, Tensor
 from tensors.units import GIB
 
 if TYPE_CHECKING:
-    from solver.objectives import Value
+    from solver.limits import Value
     from solver.problem import Rules
 
 FOUR_MACHINES = """
@@ -113,7 +113,7 @@ def stopped_plan(*, interrupted: bool, bound: Value | None = Fraction(3, 4), wal
     placement = Placement((Stage(0, 1, "n0"), Stage(1, 2, "n1"), Stage(2, 4, "n2")))
     levels = (
         Level(OBJECTIVES["nodes"], 3, 3, (), "cp-sat"),
-        Level(OBJECTIVES["balance"], OBJECTIVES["balance"].measure(problem, placement), bound, (), "none"),
+        Level(OBJECTIVES["balance"], OBJECTIVES["balance"].cost(problem, placement), bound, (), "none"),
     )
     solution = Solution(Outcome.FEASIBLE, placement, levels, interrupted, 1.5, wall_ms)
     return project(problem, None, solution, placement)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from solver.provers import Interval
+from solver.question import Interval
 
 if TYPE_CHECKING:
     from solver.effort import Clock
-    from solver.objectives import Limits, Value
+    from solver.limits import Limits, Value
     from solver.problem import Placement, Problem
-    from solver.provers import Question, Report
+    from solver.question import Question, Report
 
 __all__ = ["Planted", "says"]
 

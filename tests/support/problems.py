@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from random import Random
 
-    from solver.objectives import Objective, Value
+    from solver.limits import Value
+    from solver.objectives import Objective
 
 NO_RULES = Rules(pins=(), first=None, last=None, order=(), exclude=(), max_nodes=None, min_blocks=1)
 NO_ENDS = Ends(input_bytes=0, output_bytes=0, tied_bytes=0, host_bytes=0)
@@ -63,6 +64,57 @@ def random_problem(random: Random, most_blocks: int, most_nodes: int, *, ruled: 
     if random.random() < 0.3:
         problem = told_apart(problem, random)
     return _with_rules(problem, random) if ruled else problem
+
+
+def with_times(problem: Problem, random: Random) -> Problem:
+    """Give a problem speeds or measured times, active bytes, caches that grow, and links of many kinds."""
+    blocks = tuple(_timed_block(block, random) for block in problem.blocks)
+    rates = [random.choice((1, 3, 10)) * 10**9 for _ in range(2)]
+    nodes = tuple(
+        Node(
+            node.name,
+            node.budget_bytes,
+            random.choice(rates),
+            tuple(random.randint(1, 30) for _ in range(random.randint(1, len(blocks) + 1)))
+            if random.random() < 0.2
+            else None,
+        )
+        for node in problem.nodes
+    )
+    default = _random_link(random)
+    pairs = tuple(
+        LinkPair(source.name, target.name, _random_link(random, barred=0.15))
+        for source, target in permutations(nodes, 2)
+        if random.random() < random.choice((0, 0.5, 1))
+    )
+    return Problem(
+        blocks=blocks,
+        ends=problem.ends,
+        nodes=nodes,
+        activation_bytes=random.choice((0, 1, 5)),
+        context_tokens=random.choice((None, 4)),
+        links=Links(default=default, pairs=pairs),
+        rules=problem.rules,
+    )
+
+
+def _timed_block(block: Block, random: Random) -> Block:
+    cache = random.randint(0, 1 + block.weight_bytes // 4)
+    return Block(
+        weight_bytes=block.weight_bytes,
+        cache_bytes=cache,
+        active_bytes=random.randint(0, 12),
+        cache_bytes_per_token=random.choice((0, 1, 2)),
+        cache_fixed_bytes=random.choice((0, cache // 2)),
+    )
+
+
+def _random_link(random: Random, barred: float = 0.0) -> Link:
+    return Link(
+        latency_ns=random.choice((0, 1, 4, 15)),
+        bytes_per_second=random.choice((None, 10**9, 2 * 10**8)),
+        forbidden=random.random() < barred,
+    )
 
 
 def told_apart(problem: Problem, random: Random) -> Problem:
@@ -160,7 +212,7 @@ def best_by_trying(problem: Problem, objectives: tuple[Objective, ...]) -> Best 
     def key(placement: Placement) -> tuple[object, ...]:
         stages = placement.stages
         return (
-            *(objective.measure(problem, placement) for objective in objectives),
+            *(objective.cost(problem, placement) for objective in objectives),
             len(stages),
             [class_of[stage.node][0] for stage in stages],
             [-(stage.end - stage.start) for stage in stages],
@@ -170,4 +222,4 @@ def best_by_trying(problem: Problem, objectives: tuple[Objective, ...]) -> Best 
     best = min(every_placement(problem), key=key, default=None)
     if best is None:
         return None
-    return Best(tuple(objective.measure(problem, best) for objective in objectives), best)
+    return Best(tuple(objective.value(objective.cost(problem, best)) for objective in objectives), best)

@@ -10,7 +10,7 @@ from support.plan_documents import changed, document_of, planned
 from support.problems import problem_of
 
 from solver.cli import check as command
-from solver.plan import plan
+from solver.planning import plan
 from solver.recheck import Reproof
 from solver.solve import Outcome, Solution
 from tensors import synthetic

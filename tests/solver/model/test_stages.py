@@ -6,23 +6,27 @@ import ast
 import inspect
 import re
 from dataclasses import replace
+from fractions import Fraction
 from itertools import combinations, permutations
 from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
 from ortools.sat.python import cp_model
-from support.problems import NO_LINKS, NO_RULES, every_placement, problem_of, random_problem
+from support.problems import NO_LINKS, NO_RULES, every_placement, problem_of, random_problem, with_times
+from support.timed import GB, growing, timed, within
 
 from solver import rules
+from solver.limits import NO_LIMITS, kept_by
 from solver.model import stages
 from solver.model.stages import Sizes, Variables, build, declare, hint, sizes_of
-from solver.objectives import NO_LIMITS
 from solver.problem import Ends, Link, LinkPair, Placement, Problem, Stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from solver.limits import Limits
 
 BARRED = Link(latency_ns=0, bytes_per_second=None, forbidden=True)
 
@@ -45,8 +49,10 @@ def fix(model: cp_model.CpModel, v: Variables, problem: Problem, sizes: Sizes, p
         model.add(model.get_int_var_from_proto_index(index) == value)
 
 
-def case(name: str, problem: Problem, wrong: Placement, right: Placement) -> tuple[str, Problem, Placement, Placement]:
-    return name, problem, wrong, right
+def case(
+    name: str, problem: Problem, wrong: Placement, right: Placement, limits: Limits = NO_LIMITS
+) -> tuple[str, Problem, Limits, Placement, Placement]:
+    return name, problem, limits, wrong, right
 
 
 PLAIN = problem_of((4, 5, 6, 7), (15, 15, 15))
@@ -67,7 +73,21 @@ ALONE = [
     case("first", replace(PLAIN, rules=replace(NO_RULES, first="n1")), HALVES, TURNED),
     case("last", replace(PLAIN, rules=replace(NO_RULES, last="n0")), HALVES, TURNED),
     case("order", replace(PLAIN, rules=replace(NO_RULES, order=("n1", "n2", "n0"))), HALVES, TURNED),
+    case("measured", timed(PLAIN, (GB, (5,), (5, 6, 7))), HALVES, placed((0, 2, "n0"), (2, 4, "n2"))),
+    case("measured", timed(PLAIN, ((), (5, 6), None)), HALVES, placed((0, 2, "n2"), (2, 4, "n1"))),
     case("hops", replace(PLAIN, links=replace(NO_LINKS, pairs=(LinkPair("n0", "n1", BARRED),))), HALVES, TURNED),
+]
+
+# Two tokens take 2 and 4 bytes of the first two blocks and none of the others: 4 + 5 + 6 are 15, and 16 are not.
+ROOM = growing(problem_of((4, 5, 6, 7), (15, 15, 16)), (1, 2, 0, 0))
+TIED_ROOM = growing(problem_of((4, 4), (12, 19), ends=TIED), (1, 1), fixed=(0, 1))
+LIMITED = [
+    case("room", ROOM, placed((0, 3, "n0"), (3, 4, "n1")), HALVES, within(min_tokens=2)),
+    case("room", ROOM, placed((0, 3, "n1"), (3, 4, "n0")), HALVES, within(min_tokens=1)),
+    case("room", TIED_ROOM, placed((0, 1, "n1"), (1, 2, "n0")), placed((0, 2, "n1")), within(min_tokens=2)),
+    case("memory", PLAIN, HALVES, placed((0, 1, "n0"), (1, 3, "n1"), (3, 4, "n2")), within(max_load_bytes=12)),
+    case("memory", PLAIN, HALVES, placed((0, 1, "n0"), (1, 3, "n1"), (3, 4, "n2")), within(max_fill=Fraction(12, 15))),
+    case("memory", PLAIN, HALVES, placed((0, 1, "n0"), (1, 3, "n1"), (3, 4, "n2")), within(min_headroom_bytes=3)),
 ]
 
 
@@ -84,13 +104,13 @@ def add(name: str, model: cp_model.CpModel, v: Variables, problem: Problem, size
     function(**{parameter: parts[parameter] for parameter in inspect.signature(function).parameters})
 
 
-@pytest.mark.parametrize(("name", "problem", "wrong", "right"), ALONE)
-def test_one_constraint_alone_bars_what_its_rule_rejects(
-    name: str, problem: Problem, wrong: Placement, right: Placement
+@pytest.mark.parametrize(("name", "problem", "limits", "wrong", "right"), [*ALONE, *LIMITED])
+def test_one_constraint_alone_bars_what_its_rule_or_its_limit_rejects(
+    name: str, problem: Problem, limits: Limits, wrong: Placement, right: Placement
 ) -> None:
     """And lets through what it allows; no other constraint is in the model."""
     for placement, expected in ((wrong, cp_model.INFEASIBLE), (right, cp_model.OPTIMAL)):
-        sizes = sizes_of(problem, NO_LIMITS)
+        sizes = sizes_of(problem, limits)
         model = cp_model.CpModel()
         v = declare(model, sizes)
         add(name, model, v, problem, sizes)
@@ -171,6 +191,40 @@ def test_the_whole_model_allows_exactly_what_the_rules_allow(fifty: int) -> None
     assert min(seen.values()) > 20
 
 
+@pytest.mark.parametrize("fifty", range(4))
+def test_the_whole_model_allows_exactly_what_the_rules_and_limits_allow(fifty: int) -> None:
+    """Limits on nodes, loads, fill, headroom and tokens, and measured numbers of blocks; times are tried beside."""
+    seen = {True: 0, False: 0}
+    for seed in range(50 * fifty, 50 * fifty + 50):
+        random = Random(seed)
+        problem = with_times(random_problem(random, 4, 3, ruled=seed % 2 == 1), random)
+        arrangements = list(every_arrangement(problem))
+        if not arrangements:
+            continue
+        limits = within(
+            max_nodes=random.choice((None, 2)),
+            max_load_bytes=random.choice((None, problem.total_bytes // 2)),
+            below_fill=random.choice((None, Fraction(9, 10))),
+            min_headroom_bytes=random.choice((None, 1)),
+            min_tokens=random.choice((None, 1, 2)),
+        )
+        sizes = sizes_of(problem, limits)
+        for arrangement in random.sample(arrangements, min(12, len(arrangements))):
+            if len(arrangement.stages) > sizes.stages or not grows(problem):
+                continue
+            model, v = build(problem, sizes)
+            fix(model, v, problem, sizes, arrangement)
+            allowed = not rules.violations(problem, arrangement) and kept_by(problem, limits, arrangement)
+            seen[allowed] += 1
+
+            assert (cp_model.OPTIMAL if allowed else cp_model.INFEASIBLE) == status_with(model, fixed=False)
+    assert min(seen.values()) > 10
+
+
+def grows(problem: Problem) -> bool:
+    return any(block.cache_bytes_per_token for block in problem.blocks)
+
+
 def test_a_complete_hint_of_an_allowed_placement_is_a_solution() -> None:
     """Only complete hints help CP-SAT: every variable is hinted, and fixed to its hint the model still solves."""
     hinted = 0
@@ -217,7 +271,10 @@ def test_the_docstring_of_the_model_lists_its_functions_in_their_order() -> None
 
 
 def test_every_rule_of_the_specification_has_its_place_in_the_model(repository: Path) -> None:
-    """The table of docs/model.md says which constraints a rule becomes: they exist, and none is left over."""
+    """The table of docs/model.md says which constraints a rule becomes: they exist, and none is left over.
+
+    What is left is what a limit becomes, and named beside the limits.
+    """
     text = (repository / "docs" / "model.md").read_text(encoding="utf-8").partition("## Rules")[2]
     rows = re.findall(r"^\| `([\w`, ]+)` \| [^|]+ \| ([^|]+) \|$", text, flags=re.MULTILINE)
     places = {name: place for names, place in rows for name in names.split("`, `")}
@@ -228,4 +285,5 @@ def test_every_rule_of_the_specification_has_its_place_in_the_model(repository: 
     constraints = re.findall(r"^    \((\w+)\) ", stages.__doc__ or "", flags=re.MULTILINE)
 
     assert functions == places.keys()
-    assert set(constraints) == {name for place in places.values() for name in re.findall(r"`(\w+)`", place)}
+    assert set(constraints) - {"room"} == {name for place in places.values() for name in re.findall(r"`(\w+)`", place)}
+    assert "room" in re.findall(r"`(\w+)`", text.partition("A held value is a limit")[2].partition("## ")[0])

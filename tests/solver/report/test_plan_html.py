@@ -12,7 +12,7 @@ from support.plans import REQUEST, interrupted_plan, model_plan, six_blocks, sto
 from support.problems import problem_of
 
 from solver.effort import Effort
-from solver.plan import Plan, plan
+from solver.planning import Plan, plan
 from solver.report.plan_html import plan_html
 from solver.report.plan_html_style import STYLE
 from solver.report.plan_json import PlanInputs, plan_document

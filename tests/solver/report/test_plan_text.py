@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from support.plans import REQUEST, interrupted_plan, model_plan, six_blocks, stopped_plan, unknown_plan
 from support.problems import NO_RULES, problem_of, random_problem
 
-from solver.plan import plan
+from solver.planning import plan
 from solver.problem import Ends, Link, LinkPair, Links
 from solver.report.plan_text import plan_text
 from solver.report.terminal import Paint, text_width
 from tensors.inventory import Part
 
 if TYPE_CHECKING:
-    from solver.plan import Plan
+    from solver.planning import Plan
 
 PLAIN = Paint(enabled=False)
 

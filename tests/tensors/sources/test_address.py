@@ -74,6 +74,7 @@ def test_a_sibling_keeps_what_opens_the_door() -> None:
         ("https://token@host/", "https://host/"),
         ("hf://org/repo@v1/m.gguf", "hf://org/repo@v1/m.gguf"),
         ("hf://org/repo?token=secret", "hf://org/repo"),
+        ("hf://me:secret@org/repo", "hf://org/repo"),
         ("s3+x://me:secret@bucket/m.gguf", "s3+x://bucket/m.gguf"),
         ("models/a?b#c@d.gguf", "models/a?b#c@d.gguf"),
         ("C:\\models\\m.gguf", "C:\\models\\m.gguf"),

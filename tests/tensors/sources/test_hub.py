@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -66,6 +68,21 @@ def test_the_second_look_costs_one_listing(hub: Hub, sharded: Path) -> None:
 
     assert first == tensors.read("hf://org/repo")
     assert ([_LIST], []) == (hub.paths, hub.store.requests)
+
+
+def test_a_new_process_asks_the_hub_for_nothing_else(
+    hub: Hub, tiny: Path, cache: Path, repository: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Its library would fetch a list for its statistics."""
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "home"))
+    hub.add("org/repo", {"m.gguf": tiny})
+    code = "import tensors; print(tensors.read('hf://org/repo').weight_bytes)"
+    command = [sys.executable, "-c", code]
+    ran = [subprocess.run(command, cwd=repository, capture_output=True, text=True, check=True) for _ in range(2)]
+
+    assert [f"{tensors.read(tiny).weight_bytes}\n"] * 2 == [one.stdout for one in ran]
+    assert [_LIST, f"/org/repo/resolve/{COMMIT}/m.gguf", _LIST] == hub.paths
+    assert 1 == len(list(cache.iterdir()))
 
 
 def test_a_file_whose_digest_changes_is_read_anew(hub: Hub, tiny: Path) -> None:
@@ -309,7 +326,16 @@ def test_a_file_of_another_length_than_listed(hub: Hub, tiny: Path) -> None:
 
 @pytest.mark.parametrize(
     "location",
-    ["hf://", "hf://org", "hf://org/", "hf://datasets/org/repo", "hf://org/re po", "hf://org/repo@", "hf://o/r?x=1"],
+    [
+        "hf://",
+        "hf://org",
+        "hf://org/",
+        "hf://datasets/org/repo",
+        "hf://org/re po",
+        "hf://org/repo@",
+        "hf://o/r?x=1",
+        "hf://o/r/m?x=1",
+    ],
 )
 def test_what_is_no_place_on_the_hub(location: str, hub: Hub) -> None:
     shown = location.partition("?")[0]

@@ -6,17 +6,21 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from solver.conflict import NO_RULES
 from solver.effort import Effort, Progress, silent
 from solver.objectives import Objective, objectives_named
 from solver.projection import check_of, pools_of, seams_of, stages_of, transfers_of
 from solver.reasons import reasons_why_infeasible
 from solver.solve import Outcome, Solution, solve
+from solver.wording import counted
+from tensors.units import format_bytes
 
 if TYPE_CHECKING:
     from solver.closed_form import PlanCheck
     from solver.cluster import Cluster, ClusterNode
     from solver.problem import Placement, Problem
     from solver.projection import PlanStage, PoolLoad, Seam, Transfer
+    from solver.suggestions import Variants
     from solver.workload import Workload
     from tensors.inventory import Inventory
 
@@ -78,9 +82,13 @@ def plan(
     limits: Effort = DEFAULT_EFFORT,
     *,
     setting: Setting | None = None,
+    variants: Variants | None = None,
     progress: Progress = silent,
 ) -> Plan:
     """Place a problem: the best placement for the objectives in order of importance, proved as far as the limits allow.
+
+    `setting` is what stands behind the problem, `variants` build it again with one setting changed: where nothing fits,
+    they are what suggestions try out.
 
     Raises:
         InputError: an objective is unknown.
@@ -91,7 +99,7 @@ def plan(
     reasons: tuple[str, ...] = ()
     if solution.outcome is Outcome.INFEASIBLE:
         try:
-            reasons = reasons_why_infeasible(problem, limits)
+            reasons = reasons_why_infeasible(problem, variants, limits)
         except KeyboardInterrupt:
             solution = replace(solution, interrupted=True)
             reasons = ("No placement exists; the search for the reason was interrupted.",)
@@ -120,17 +128,31 @@ def project(problem: Problem, setting: Setting | None, solution: Solution, place
         seams=seams_of(problem, stages, None if setting is None else setting.inventory.architecture),
         transfers=transfers_of(problem, stages),
         reasons=(),
-        notes=(() if setting is None else setting.notes) + _more_than_minimum(problem, check),
+        notes=(
+            *(() if setting is None else setting.notes),
+            *_more_than_minimum(problem, solution, check),
+            *_one_of_equals(solution),
+        ),
     )
 
 
-def _more_than_minimum(problem: Problem, check: PlanCheck | None) -> tuple[str, ...]:
-    """Return a sentence that says why more nodes are used than arithmetic asks for, where that is so."""
+def _one_of_equals(solution: Solution) -> tuple[str, ...]:
+    """Return a sentence that says so where equal questions may get another placement of the same values."""
+    if solution.outcome is not Outcome.OPTIMAL or solution.canonical:
+        return ()
+    return ("The values are proved; the time ran out before the one placement among equals was settled.",)
+
+
+def _more_than_minimum(problem: Problem, solution: Solution, check: PlanCheck | None) -> tuple[str, ...]:
+    """Return a sentence that says why more nodes are used than arithmetic asks for, where that is so and is known."""
     if check is None or check.minimum_nodes is None or check.nodes_used <= check.minimum_nodes:
         return ()
+    if not solution.levels or solution.levels[0].objective.name != "nodes" or problem.rules != NO_RULES:
+        return ()
     largest = max(range(len(problem.items)), key=lambda index: problem.items[index].load_bytes)
+    size = format_bytes(problem.items[largest].load_bytes)
     sentence = (
-        f"Arithmetic asks for {check.minimum_nodes} nodes and the plan uses {check.nodes_used}: blocks do not divide, "
-        f"the largest (block {largest}) takes {problem.items[largest].load_bytes} bytes."
+        f"Arithmetic asks for {counted(check.minimum_nodes, 'node')} and the plan uses {check.nodes_used}: "
+        f"blocks do not divide, and the largest (block {largest}) takes {size}."
     )
     return (sentence,)

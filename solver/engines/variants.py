@@ -1,0 +1,71 @@
+"""The problem of one model again with a setting changed: what suggestions try out when nothing fits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import ceil
+from typing import TYPE_CHECKING
+
+from solver.cluster import Reserve
+from solver.engines.generic import generic
+from tensors.architecture import MissingFact
+from tensors.cache import cache_type
+
+if TYPE_CHECKING:
+    from solver.cluster import Cluster, ClusterNode
+    from solver.problem import Problem, Rules
+    from solver.workload import Workload
+    from tensors.inventory import Inventory
+
+__all__ = ["ModelVariants"]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelVariants:
+    """A model on a cluster under a workload and rules."""
+
+    inventory: Inventory
+    cluster: Cluster
+    workload: Workload
+    rules: Rules
+
+    @property
+    def reserve_fraction(self) -> Fraction:
+        """Return the largest share of a memory that is in reserve."""
+        return max(Fraction(node.reserve_bytes, node.memory_bytes) for node in self.cluster.nodes)
+
+    def with_context(self, context_tokens: int) -> Problem:
+        """Return the problem at another context per sequence."""
+        return self._problem(replace(self.workload, context_tokens=context_tokens))
+
+    def with_cache_type(self, name: str) -> Problem | None:
+        """Return the problem with keys and values of a type, or None if that saves nothing."""
+        if self.workload.cache_bytes_per_token is not None or isinstance(
+            self.inventory.architecture.cache, MissingFact
+        ):
+            return None
+        if _bytes_a_value(name) >= max(map(_bytes_a_value, (self.workload.cache_type_k, self.workload.cache_type_v))):
+            return None
+        return self._problem(replace(self.workload, cache_type_k=name, cache_type_v=name))
+
+    def with_reserve(self, fraction: Fraction) -> Problem:
+        """Return the problem with at most this share of each memory in reserve."""
+        nodes = tuple(_with_reserve(node, fraction) for node in self.cluster.nodes)
+        return generic(self.inventory, replace(self.cluster, nodes=nodes), self.workload, self.rules).problem
+
+    def _problem(self, workload: Workload) -> Problem:
+        return generic(self.inventory, self.cluster, workload, self.rules).problem
+
+
+def _bytes_a_value(name: str) -> Fraction:
+    kind = cache_type(name)
+    return Fraction(kind.block_bytes, kind.block_values)
+
+
+def _with_reserve(node: ClusterNode, fraction: Fraction) -> ClusterNode:
+    reserve = Reserve(
+        fraction=min(node.reserve.fraction, fraction),
+        floor_bytes=min(node.reserve.floor_bytes, ceil(fraction * node.memory_bytes)),
+    )
+    return replace(node, reserve=reserve)

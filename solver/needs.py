@@ -1,0 +1,92 @@
+"""What a problem must say for an objective to be asked of it, and how large its figures may be.
+
+Searches add times and bytes in 64 bits: what could leave that range is refused here, before anything is added up.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from solver.errors import InputError
+from solver.measures import block_ns
+
+if TYPE_CHECKING:
+    from solver.problem import Link, Problem
+
+__all__ = ["CONTEXT_STEP_TOKENS", "growth", "nothing", "times"]
+
+# The longest context is looked for in steps of this many tokens.
+CONTEXT_STEP_TOKENS = 256
+# Beyond this a search could take a sum for "never", or overflow.
+_LONGEST_NS = 2**60
+_LARGEST_BYTES = 2**61
+
+
+def nothing(_problem: Problem, _name: str) -> None:
+    """Need no more than every problem has."""
+
+
+def times(problem: Problem, name: str) -> None:
+    """Need a bandwidth or measured times of every node that may take a stage.
+
+    Raises:
+        InputError: a node has neither, or a token could take longer than searches can count.
+    """
+    for group in problem.classes:
+        node = group.members[0]
+        if node.bytes_per_second is None and node.stage_ns is None:
+            raise InputError(
+                f"objective {name}",
+                f"node {node.name} has neither a bandwidth nor measured times; expected one of them for every node. "
+                "Give it, or exclude the node.",
+            )
+    longest = _longest_ns(problem)
+    if longest > _LONGEST_NS:
+        raise InputError(
+            f"objective {name}",
+            f"one token could take {longest} ns; expected at most 2^60, some 36 years. "
+            "Give rates in bytes a second and times in nanoseconds.",
+        )
+
+
+def growth(problem: Problem, name: str) -> None:
+    """Need to know how caches grow.
+
+    Raises:
+        InputError: a block does not say it, none grows, or the bytes are more than searches can count.
+    """
+    for index, block in enumerate(problem.blocks):
+        if block.cache_bytes_per_token is None:
+            raise InputError(
+                f"objective {name}",
+                f"block {index} does not say how its cache grows; expected cache_bytes_per_token. Give it.",
+            )
+    if not any(block.cache_bytes_per_token for block in problem.blocks):
+        raise InputError(
+            f"objective {name}", "no block has a cache that grows; expected one, or any length fits. Leave it out."
+        )
+    filled = sum(item.weight_bytes + item.other_bytes for item in problem.items) + sum(
+        block.cache_fixed_bytes + (block.cache_bytes_per_token or 0) * CONTEXT_STEP_TOKENS for block in problem.blocks
+    )
+    budgets = sum(group.budget_bytes * group.count for group in problem.classes)
+    for what, amount in ((f"a context of {CONTEXT_STEP_TOKENS} tokens takes", filled), ("the budgets are", budgets)):
+        if amount > _LARGEST_BYTES:
+            raise InputError(
+                f"objective {name}", f"{what} {amount} bytes together; expected at most 2^61. Give sizes in bytes."
+            )
+
+
+def _longest_ns(problem: Problem) -> int:
+    """Return a time that no placement's latency exceeds: every block on the slowest node, every hop the slowest."""
+    nodes = [group.members[0] for group in problem.classes]
+    rates = [node.bytes_per_second for node in nodes if node.stage_ns is None and node.bytes_per_second is not None]
+    measured = max((time for node in nodes for time in node.stage_ns or ()), default=0)
+    read = sum(block_ns(block.active_bytes, min(rates)) for block in problem.blocks) if rates else 0
+    links = [problem.links.default, *(pair.link for pair in problem.links.pairs)]
+    hop = max(_hop_ns(problem, link) for link in links)
+    return read + problem.stages_at_most * (measured + hop)
+
+
+def _hop_ns(problem: Problem, link: Link) -> int:
+    rate = link.bytes_per_second
+    return link.latency_ns + (0 if rate is None else block_ns(problem.activation_bytes, rate))

@@ -1,0 +1,160 @@
+"""The smallest single changes that give a problem without a placement one: each has been solved, none is guessed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Protocol
+
+from solver.objectives import CONTEXT_STEP_TOKENS
+from solver.wording import exact_size
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from solver.problem import Block, DeviceClass, Node, Problem
+    from solver.trials import Trials
+
+__all__ = ["Variants", "fitting_changes"]
+
+# Cache types from the most exact to the smallest that engines take, and the steps that reserves are tried in.
+_SMALLER_TYPES = ("f16", "q8_0", "q5_1", "q4_0")
+_RESERVE_STEPS = 1000
+
+
+class Variants(Protocol):
+    """Ways to build the problem of the same model again with one setting changed."""
+
+    @property
+    def reserve_fraction(self) -> Fraction:
+        """Return the largest share of a memory that is in reserve."""
+
+    def with_context(self, context_tokens: int) -> Problem:
+        """Return the problem at another context per sequence."""
+
+    def with_cache_type(self, name: str) -> Problem | None:
+        """Return the problem with keys and values of a type, or None if it is not a smaller one."""
+
+    def with_reserve(self, fraction: Fraction) -> Problem:
+        """Return the problem with no more than this fraction of each memory in reserve."""
+
+
+def fitting_changes(problem: Problem, variants: Variants | None, trials: Trials) -> tuple[str, ...]:
+    """Return a sentence for each single change that was found to make the problem fit, the cheapest to make first."""
+    found = (
+        _fewer_tokens(problem, variants, trials),
+        _smaller_cache(variants, trials),
+        _smaller_reserve(variants, trials),
+        _more_memory(problem, trials),
+        _one_more_node(problem, trials),
+    )
+    return tuple(sentence for sentence in found if sentence is not None)
+
+
+def _fewer_tokens(problem: Problem, variants: Variants | None, trials: Trials) -> str | None:
+    """Return the longest shorter context that fits, where the caches say how they grow."""
+    context = problem.context_tokens
+    if context is None or any(block.cache_bytes_per_token is None for block in problem.blocks):
+        return None
+
+    def at(steps: int) -> Problem:
+        tokens = steps * CONTEXT_STEP_TOKENS
+        return _with_context(problem, tokens) if variants is None else variants.with_context(tokens)
+
+    steps = _most(1, (context - 1) // CONTEXT_STEP_TOKENS, lambda count: trials.fits(at(count)))
+    if steps is None:
+        return None
+    return f"With a context of {steps * CONTEXT_STEP_TOKENS} tokens a sequence in place of {context} it fits."
+
+
+def _smaller_cache(variants: Variants | None, trials: Trials) -> str | None:
+    if variants is None:
+        return None
+    for name in _SMALLER_TYPES:
+        problem = variants.with_cache_type(name)
+        if problem is not None and trials.fits(problem):
+            return f"With a cache of type {name} it fits."
+    return None
+
+
+def _smaller_reserve(variants: Variants | None, trials: Trials) -> str | None:
+    """Return the largest smaller reserve that fits, in tenths of a percent of each memory."""
+    if variants is None:
+        return None
+    highest = -(-variants.reserve_fraction.numerator * _RESERVE_STEPS // variants.reserve_fraction.denominator) - 1
+    steps = _most(0, highest, lambda count: trials.fits(variants.with_reserve(Fraction(count, _RESERVE_STEPS))))
+    return None if steps is None else f"With a reserve of {steps / 10:.1f} % of each memory it fits."
+
+
+def _more_memory(problem: Problem, trials: Trials) -> str | None:
+    """Return the least memory that has to be added to one node, and which."""
+    best: tuple[int, str] | None = None
+    for group in problem.classes:
+        most = problem.prefix_bytes[-1] if best is None else best[0] - 1
+        added = _least_added(problem, group, most, trials)
+        if added is not None:
+            best = (added, group.members[0].name)
+    if best is None:
+        return None
+    return f"With {exact_size(best[0])} more memory for {best[1]} it fits."
+
+
+def _least_added(problem: Problem, group: DeviceClass, most: int, trials: Trials) -> int | None:
+    name = group.members[0].name
+
+    def fits(added: int) -> bool:
+        nodes = tuple(
+            replace(node, budget_bytes=node.budget_bytes + added) if node.name == name else node
+            for node in problem.nodes
+        )
+        return trials.fits(replace(problem, nodes=nodes))
+
+    if most < 1 or not fits(most):
+        return None
+    low, high = 1, most
+    while low < high:
+        middle = (low + high) // 2
+        if fits(middle):
+            high = middle
+        else:
+            low = middle + 1
+    return high
+
+
+def _one_more_node(problem: Problem, trials: Trials) -> str | None:
+    """Return the smallest kind of node of which one more is enough."""
+    for group in sorted(problem.classes, key=lambda group: group.budget_bytes):
+        member = group.members[0]
+        extra = replace(member, name=next(_free_names(problem, member)))
+        if trials.fits(replace(problem, nodes=(*problem.nodes, extra))):
+            return (
+                f"With one more node like {member.name}, with a budget of {exact_size(member.budget_bytes)}, it fits."
+            )
+    return None
+
+
+def _free_names(problem: Problem, member: Node) -> Iterator[str]:
+    taken = problem.nodes_by_name.keys()
+    return (name for number in range(len(taken) + 1) if (name := f"{member.name}+{number}") not in taken)
+
+
+def _with_context(problem: Problem, context_tokens: int) -> Problem:
+    def at(block: Block) -> Block:
+        growing = (block.cache_bytes_per_token or 0) * context_tokens
+        return replace(block, cache_bytes=min(block.cache_fixed_bytes + growing, block.cache_bytes))
+
+    return replace(problem, context_tokens=context_tokens, blocks=tuple(at(block) for block in problem.blocks))
+
+
+def _most(least: int, most: int, fits: Callable[[int], bool]) -> int | None:
+    """Return the largest number from `least` to `most` that fits, as all smaller ones do; None if `least` does not."""
+    if most < least or not fits(least):
+        return None
+    low, high = least, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        if fits(middle):
+            low = middle
+        else:
+            high = middle - 1
+    return low

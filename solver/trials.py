@@ -1,0 +1,40 @@
+"""Problems near one that has no placement, each solved for a short while, all within one clock."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from solver.objectives import OBJECTIVES
+from solver.solve import Solution, solve
+
+if TYPE_CHECKING:
+    from solver.effort import Clock
+    from solver.problem import Problem
+
+__all__ = ["Trials"]
+
+_SECONDS_EACH = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Trials:
+    """What is left of the time for finding out why, and what would help."""
+
+    clock: Clock
+
+    def solve(self, problem: Problem, objective: str) -> Solution:
+        """Return what is found out about a problem in a little time.
+
+        Raises:
+            KeyboardInterrupt: an interrupt ended the search.
+        """
+        left = min(_SECONDS_EACH, self.clock.seconds_left)
+        solution = solve(problem, (OBJECTIVES[objective],), replace(self.clock.effort, time_limit_seconds=left))
+        if solution.interrupted:
+            raise KeyboardInterrupt
+        return solution
+
+    def fits(self, problem: Problem) -> bool:
+        """Return whether a placement was found."""
+        return not self.clock.spent and self.solve(problem, "nodes").placement is not None
