@@ -69,7 +69,7 @@ def emulation_of(row: Row, models: Mapping[str, Inventory], compute: ComputeInte
     devices = tuple(
         Device(device.name, device.buffer, device.backend, sizes[device.name]) for device in devices_of(request, None)
     )
-    return emulate_request(profile_of(DEFAULT_BUILD), request, devices, models.__getitem__, compute)
+    return emulate_request(profile_of(DEFAULT_BUILD), request, devices, None, models.__getitem__, compute)
 
 
 def check(row: Row, models: Mapping[str, Inventory], compute: ComputeInterval = not_predicted) -> Checked:

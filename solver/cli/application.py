@@ -24,9 +24,15 @@ COMMANDS = (
     Command("plan", "solver.cli.plan:plan", "Place a model on the nodes of a cluster, with a proof: the main job."),
     Command("inspect", "solver.cli.inspect:inspect", "Show a model's tensors: bytes by block, role, type or file."),
     Command("check", "solver.cli.check:check", "Audit a plan again from its own inputs, trusting none of its results."),
+    Command(
+        "verify-log",
+        "solver.cli.verify_log:verify_log",
+        "Show predicted memory beside what an engine's log says, with the error.",
+    ),
     Command("tiers", "solver.cli.closed_form:tiers", "Count the nodes that a model needs, for each size of memory."),
     Command("route", "solver.cli.closed_form:route", "Say by arithmetic whether a model fits a set of unlike nodes."),
     Command("seams", "solver.cli.closed_form:seams", "Say what crosses the boundaries of nodes, and for how long."),
+    Command("emulate", "solver.cli.emulate:emulate", "Show where a llama.cpp command would put every tensor."),
     Command("synth", "solver.cli.synth:synth", "Write header-only model files, for tests and demonstrations."),
 )
 

@@ -37,6 +37,7 @@ class Emulation:
     request: Request
     settings: Settings
     assignment: Assignment
+    host_free_bytes: int | None
     rows: tuple[DeviceBytes, ...]
     beside: tuple[Beside, ...]
     notes: tuple[str, ...]
@@ -46,23 +47,27 @@ def emulate(
     profile: Profile,
     words: Sequence[str],
     free_bytes: Sequence[int] | None,
+    host_free_bytes: int | None,
     read: Callable[[str], Inventory],
     compute: ComputeInterval = not_predicted,
 ) -> Emulation:
     """Return where a command line puts what. `free_bytes` is what each device reports; `read` reads a model by path.
+
+    What the host has free changes nothing, and is handed on.
 
     Raises:
         InputError: the command line cannot be meant, or asks for something that is not emulated; it is named.
         TensorsError: a model cannot be read, or no rule says what its caches are.
     """
     request = request_of(words)
-    return emulate_request(profile, request, devices_of(request, free_bytes), read, compute)
+    return emulate_request(profile, request, devices_of(request, free_bytes), host_free_bytes, read, compute)
 
 
 def emulate_request(
     profile: Profile,
     request: Request,
     devices: tuple[Device, ...],
+    host_free_bytes: int | None,
     read: Callable[[str], Inventory],
     compute: ComputeInterval = not_predicted,
 ) -> Emulation:
@@ -93,6 +98,7 @@ def emulate_request(
         request=request,
         settings=settings,
         assignment=assignment,
+        host_free_bytes=host_free_bytes,
         rows=rows,
         beside=intervals(profile, request, inventory, settings, assignment.devices, projector),
         notes=notes_of(profile, request, inventory, settings, assignment, fits),

@@ -24,7 +24,6 @@ _FITTING = {
     Fitting.ACTS: "Fitting is on and a device would keep less than its margin: the engine will shorten the context or "
     "move layers, which is not emulated. What was asked for is shown.",
     Fitting.LEAVES: "Fitting is on and leaves this run as it is: every device keeps its margin.",
-    Fitting.CANNOT: "Fitting is on and cannot change this run: the context and the layers are given.",
 }
 
 
