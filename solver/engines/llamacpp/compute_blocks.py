@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from solver.engines.llamacpp.compute_graph import F32, I32
-from solver.engines.llamacpp.compute_layers import CENTRED, Heads, attend, experts, feed_forward, matrix, norm, store, turned
+from solver.engines.llamacpp.compute_layers import CENTRED, attend, experts, feed_forward, matrix, norm, store, turned
+from solver.engines.llamacpp.compute_latent import absorbed, unpacked
 from solver.engines.llamacpp.compute_recurrent import recurrent
 from tensors.cache import CacheKind
 
@@ -47,6 +48,7 @@ class Traits:
     scaled_by_position: bool = False
     norm_at_once: bool = False
     both_forwards: bool = False
+    scaled_head: bool = False
 
 
 _TRAITS = {
@@ -61,6 +63,9 @@ _TRAITS = {
     "qwen3next": Traits(late_rows=True, kept_hidden=True, gated_query=True, norm_at_once=True),
     "command-r": Traits(parallel=True, head_nodes=1),
     "cohere2": Traits(parallel=True, head_nodes=1, window_rope_only=True),
+    "minicpm3": Traits(scaled_embedding=True, scaled_residual=True, scaled_head=True),
+    "kimi-linear": Traits(rope=False, norm_at_once=True),
+    "kimi-k3": Traits(rope=False, norm_at_once=True),
     "falcon": Traits(parallel=True, mixer_first=True),
     "exaone4": Traits(window_rope_only=True),
     "gpt2": Traits(rope=False),
@@ -141,6 +146,8 @@ def _head(here: Context, kind: Traits, residual: Node) -> None:
     if not dropped:
         rows = graph.rows(rows, here.output_rows())
         rows.is_output = True
+    if kind.scaled_head:
+        rows = graph.like("scale", rows)
     matrix_name = "output.weight" if here.has("output.weight") else "token_embd.weight"
     head = here.weight(matrix_name, slot)
     assert head is not None
@@ -224,8 +231,10 @@ def _forward(here: Context, kind: Traits, block: int, source: Node) -> Node:
 def _mixer(here: Context, kind: Traits, block: int, source: Node) -> Node:
     latent = here.term(block, CacheKind.LATENT)
     if latent is not None:
-        return _latent(here, block, source, latent)
+        return absorbed(here, block, source, latent, rope=kind.rope)
     term = here.term(block, CacheKind.FULL, CacheKind.WINDOW)
+    if term is not None and here.of(block, "attn_kv_b") is not None:
+        return unpacked(here, block, source, term)
     if term is not None:
         return _attention(here, kind, block, source, term)
     if here.term(block, CacheKind.RECURRENT) is not None:
@@ -319,41 +328,3 @@ def _gated_queries(here: Context, block: int, source: Node, term: CacheTerm) -> 
     query = graph.view(both, key, heads, tokens, strides=shape)
     gate = graph.dense(graph.view(both, key, heads, tokens, strides=shape), key * heads, tokens)
     return query, graph.view(keys, key, term.heads, tokens), graph.view(values, value, term.heads, tokens), gate
-
-
-def _latent(here: Context, block: int, source: Node, term: CacheTerm) -> Node:
-    """Attention over a latent: keys and values are unpacked by absorbing their matrices into queries and results."""
-    graph, tokens = here.graph, here.tokens
-    up_key, up_value = here.need(block, "attn_k_b"), here.need(block, "attn_v_b")
-    plain, rank, heads = up_key.extents[0], up_key.extents[1], up_key.extents[2]
-    turned = term.key_values - rank
-    if here.of(block, "attn_q_a") is not None:
-        query = norm(here, graph.product(here.need(block, "attn_q_a"), source), block, "attn_q_a_norm")
-        query = graph.product(here.need(block, "attn_q_b"), query)
-    else:
-        query = graph.product(here.need(block, "attn_q"), source)
-    query = graph.view(query, plain + turned, heads, tokens)
-    both = graph.product(here.need(block, "attn_kv_a_mqa"), source)
-    row = both.strides[1]
-    latent = graph.view(both, rank, tokens, strides=(row,))
-    turned_key = graph.like("rope", graph.view(both, turned, 1, tokens, strides=(row, row)), here.positions())
-    latent = norm(here, latent, block, "attn_kv_a_norm")
-    flat = graph.view(query, plain, heads, tokens, strides=query.strides[1:3])
-    turned_query = graph.view(query, turned, heads, tokens, strides=query.strides[1:3])
-    turned_query = graph.like("rope", turned_query, here.positions())
-    absorbed = graph.permute(flat, 0, 2, 1, 3)
-    absorbed = graph.make("mul_mat", (up_key, absorbed), rank, tokens, heads)
-    absorbed = graph.permute(absorbed, 0, 2, 1, 3)
-    query = graph.make("concat", (absorbed, turned_query), rank + turned, heads, tokens)
-    latent = graph.view(latent, rank, 1, tokens)
-    key = graph.make("concat", (latent, turned_key), rank + turned, 1, tokens)
-    for node in (query, latent, key):
-        graph.run(node)
-    keys, _ = store(here, block, "full", key, None, term)
-    values = graph.view(keys, rank, *keys.extents[1:], strides=keys.strides[1:])
-    mask = here.mask("full", here.cells(term))
-    result = attend(here, block, query, keys, values, mask, up=up_value)
-    return matrix(here, result, block, "attn_output")
-
-
-_ = Heads

@@ -43,6 +43,7 @@ class Context:
     pinned: bool
     weights: dict[tuple[str, int], Node] = field(default_factory=dict)
     inputs: dict[str, Node] = field(default_factory=dict)
+    chosen: Node | None = None
     fused: list[tuple[Node, int]] = field(default_factory=list)
 
     @property
@@ -105,6 +106,17 @@ class Context:
             if node is not None:
                 return node
         raise KeyError(f"blk.{block}.{stems[0]}.weight")
+
+    @property
+    def has_indexer(self) -> bool:
+        """Return whether an indexer chooses what the model attends to."""
+        return any(term.kind is CacheKind.INDEXER for items in self.terms.values() for term in items)
+
+    def indexer_cache(self, block: int, width: int, cells: int) -> Node:
+        """Return the cache of a block's indexer keys."""
+        cache = self.graph.cache(self.cache_place(block), F16, width, cells, self.streams)
+        cache.size = row_bytes(self.settings.type_k, width) * cells * self.streams
+        return cache
 
     def need_bare(self, block: int, *stems: str) -> Node:
         """Return the first of these tensors of a block that exists, named with or without a suffix."""

@@ -132,6 +132,11 @@ class Graph:
         node.place = place
         return node
 
+    def constant(self, *extents: int) -> Node:
+        """Return memory that no node has written yet: it is held from the start of a graph."""
+        shape = _shape(*extents)
+        return Node("constant", shape, contiguous(shape, F32), F32, (), None)
+
     def like(self, operation: str, first: Node, *others: Node) -> Node:
         """Return a dense result with the extents of its first source."""
         return Node(

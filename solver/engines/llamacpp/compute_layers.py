@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from solver.engines.llamacpp.compute_context import Context, row_bytes
@@ -11,7 +10,7 @@ from solver.engines.llamacpp.compute_graph import F16, F32, HOST_PLACE, I32, I64
 if TYPE_CHECKING:
     from tensors.cache import CacheTerm
 
-__all__ = ["CENTRED", "Heads", "attend", "experts", "feed_forward", "matrix", "norm", "store", "turned"]
+__all__ = ["CENTRED", "attend", "experts", "feed_forward", "matrix", "norm", "store", "turned"]
 
 
 CENTRED = frozenset({"cohere2", "cohere2moe", "command-r", "dbrx", "mpt", "olmo", "orion"})
@@ -75,16 +74,6 @@ def turned(here: Context, node: Node, label: str, side: str, width: int) -> Node
     is_dense = node.strides == contiguous(node.extents, node.value)
     flat = graph.view(node, order, values // order) if is_dense else graph.dense(node, order, values // order)
     return graph.view(graph.product(matrix_, flat), *node.extents)
-
-
-@dataclass(frozen=True, slots=True)
-class Heads:
-    """Counts and widths of attention heads in one block."""
-
-    query: int
-    cached: int
-    key: int
-    value: int
 
 
 def store(
