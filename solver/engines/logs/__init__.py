@@ -1,0 +1,1 @@
+"""What engines say in their logs about memory, held against what was predicted."""
