@@ -15,11 +15,14 @@ import pytest
 from support.problems import NO_RULES
 from support.served import REQUEST, cards, llama_70b_fp8, small_model
 
+from solver.effort import Effort
 from solver.engines.servers.ranks import default_placement, served_figures
 from solver.engines.sglang import sglang
 from solver.engines.vllm import PROFILE, vllm
 from solver.measures import stage_load
+from solver.objectives import objectives_named
 from solver.problem import Placement, Stage
+from solver.solve import Outcome, solve
 from tensors.inventory import Part
 from tensors.units import GIB
 
@@ -86,6 +89,15 @@ def test_the_best_cut_leaves_about_as_much_as_was_measured(eight_cards: ServedPr
     assert abs(REPORTED - best) * 100 < REPORTED
     assert {5, 6} == {rank.rank for rank in balanced.ranks if rank.units == best}
     assert 5 == balanced.weakest
+
+
+def test_the_solver_finds_the_best_cut(eight_cards: ServedProblem) -> None:
+    """It makes the tokens of the weakest rank most, and proves that no cut has more."""
+    solution = solve(eight_cards.problem, objectives_named("tokens"), Effort(60.0, None, 1, 0))
+    figures = served_figures(eight_cards, solution.placement)  # type: ignore[arg-type]
+
+    assert Outcome.OPTIMAL == solution.outcome
+    assert best_pages(eight_cards) == figures.units == int(solution.levels[0].value) // 16
 
 
 def test_room_by_the_problem_is_room_by_the_ranks(eight_cards: ServedProblem) -> None:
