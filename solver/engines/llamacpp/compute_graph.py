@@ -145,7 +145,8 @@ class Graph:
 
     def into(self, operation: str, target: Node, *sources: Node) -> Node:
         """Return the result of writing into `target`, which is a view of it."""
-        return Node(operation, target.extents, target.strides, target.value, sources, target.root or target)
+        root = target.root or target
+        return Node(operation, target.extents, target.strides, target.value, (*sources, target), root)
 
     def view(self, source: Node, *extents: int, strides: tuple[int, ...] | None = None) -> Node:
         """Return a look at the memory of `source`; dense unless strides (of dimensions 1, 2, 3) are given."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from solver.engines.llamacpp.compute_graph import F32, I32, I64, contiguous
-from solver.engines.llamacpp.compute_layers import attend, matrix, norm, store
+from solver.engines.llamacpp.compute_layers import attend, matrix, norm, store, turned
 from tensors.cache import CacheKind
 
 if TYPE_CHECKING:
@@ -21,28 +21,28 @@ def absorbed(here: Context, block: int, source: Node, term: CacheTerm, *, rope: 
     graph, tokens = here.graph, here.tokens
     up_key, up_value = here.need(block, "attn_k_b"), here.need(block, "attn_v_b")
     plain, rank, heads = up_key.extents[0], up_key.extents[1], up_key.extents[2]
-    turned = term.key_values - rank
+    part = term.key_values - rank
     indexed = here.has_indexer
     low = source
     if here.of(block, "attn_q_a") is not None:
         low = norm(here, graph.product(here.need(block, "attn_q_a"), source), block, "attn_q_a_norm")
     chosen = _chosen(here, block, source, low) if indexed else None
     query = graph.product(here.need(block, "attn_q_b", "attn_q"), low)
-    query = graph.view(query, plain + turned, heads, tokens)
+    query = graph.view(query, plain + part, heads, tokens)
     both = graph.product(here.need(block, "attn_kv_a_mqa"), source)
     row = both.strides[1]
     latent = graph.view(both, rank, tokens, strides=(row,))
-    turned_key = graph.view(both, turned, 1, tokens, strides=(row, row))
+    turned_key = graph.view(both, part, 1, tokens, strides=(row, row))
     flat = graph.view(query, plain, heads, tokens, strides=query.strides[1:3])
-    turned_query = graph.view(query, turned, heads, tokens, strides=query.strides[1:3])
+    turned_query = graph.view(query, part, heads, tokens, strides=query.strides[1:3])
     if rope:
         turned_key = graph.like("rope", turned_key, here.positions())
         turned_query = graph.like("rope", turned_query, here.positions())
     latent = norm(here, latent, block, "attn_kv_a_norm")
     lifted = graph.make("mul_mat", (up_key, graph.permute(flat, 0, 2, 1, 3)), rank, tokens, heads)
-    query = graph.make("concat", (graph.permute(lifted, 0, 2, 1, 3), turned_query), rank + turned, heads, tokens)
+    query = graph.make("concat", (graph.permute(lifted, 0, 2, 1, 3), turned_query), rank + part, heads, tokens)
     latent = graph.view(latent, rank, 1, tokens)
-    key = graph.make("concat", (latent, turned_key), rank + turned, 1, tokens)
+    key = graph.make("concat", (latent, turned_key), rank + part, 1, tokens)
     for node in (query, latent, key):
         graph.run(node)
     keys, _ = store(here, block, "full", key, None, term)
@@ -66,22 +66,24 @@ def unpacked(here: Context, block: int, source: Node, term: CacheTerm) -> Node:
     query = graph.view(query, key, query.extents[0] // key, tokens)
     both = graph.product(here.need(block, "attn_kv_a_mqa"), source)
     row = both.strides[1]
-    turned = both.extents[0] - rank
+    part = both.extents[0] - rank
     latent = norm(here, graph.view(both, rank, tokens, strides=(row,)), block, "attn_kv_a_norm")
     wide = graph.product(here.need(block, "attn_kv_b"), latent)
-    each = key - turned + value
+    each = key - part + value
     shape = (each * F32, each * F32 * heads)
-    flat = graph.view(wide, key - turned, heads, tokens, strides=shape)
+    flat = graph.view(wide, key - part, heads, tokens, strides=shape)
     values = graph.dense(graph.view(wide, value, heads, tokens, strides=shape))
     query = graph.like("rope", query, here.positions())
-    turned_key = graph.like("rope", graph.view(both, turned, 1, tokens, strides=(row, row)), here.positions())
-    repeated = graph.make("repeat", (turned_key,), turned, heads, tokens)
+    turned_key = graph.like("rope", graph.view(both, part, 1, tokens, strides=(row, row)), here.positions())
+    repeated = graph.make("repeat", (turned_key,), part, heads, tokens)
     keys = graph.make("concat", (flat, repeated), key, heads, tokens)
+    query, keys = (turned(here, node, "full", "k", key) for node in (query, keys))
+    values = turned(here, values, "full", "v", value)
     for node in (query, values, keys):
         graph.run(node)
     cached_keys, cached_values = store(here, block, "full", keys, values, term)
     mask = here.mask("full", here.cells(term))
-    result = attend(here, block, query, cached_keys, cached_values, mask)
+    result = turned(here, attend(here, block, query, cached_keys, cached_values, mask), "full", "v", value)
     return matrix(here, result, block, "attn_output")
 
 

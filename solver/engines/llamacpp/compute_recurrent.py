@@ -51,7 +51,7 @@ def _states(here: Context, block: int, name: str, width: int, reader: Node | Non
     graph, sequences = here.graph, here.sequences
     cache = here.state(block, name, width)
     states = graph.view(cache, width, sequences)
-    graph.run(graph.into("scale", graph.view(states, width), graph.view(states, width)))
+    graph.run(graph.into("scale", graph.view(states, width)))
     result = reader or graph.make("get_rows", (states, here.state_ids(sequences)), width, sequences)
     graph.run(result)
     extra = graph.make("get_rows", (states, here.state_ids(0)), width, 0)
