@@ -73,11 +73,12 @@ def check_width(inventory: Inventory, width: int) -> None:
 def card_weights(inventory: Inventory, placed_blocks: int, width: int, row_multiple: int) -> CardWeights:
     """Return what one of `width` cards holds; rows of embedding and head are padded to `row_multiple`."""
     weight, expert = [0] * placed_blocks, [0] * placed_blocks
+    kv_heads = inventory.architecture.kv_heads
     inputs = head = tied = 0
     for tensor in inventory.tensors:
         if tensor.block is not None:
             if tensor.block < placed_blocks:
-                size = _block_tensor_bytes(inventory, tensor, width)
+                size = _block_tensor_bytes(tensor, width, kv_heads)
                 weight[tensor.block] += size
                 expert[tensor.block] += size if tensor.role is Role.ROUTED_EXPERT else 0
         elif tensor.part is Part.HEAD:
@@ -98,11 +99,10 @@ def _is_tied(tensor: Tensor) -> bool:
     return tensor.part is Part.INPUT and tensor.role is Role.EMBEDDING and is_token_table(tensor.name)
 
 
-def _block_tensor_bytes(inventory: Inventory, tensor: Tensor, width: int) -> int:
+def _block_tensor_bytes(tensor: Tensor, width: int, kv_heads: int | None) -> int:
     whole = len(tensor.shape) < 2 or tensor.role in _WHOLE_ROLES or _LOW_RANK.search(tensor.name) is not None  # noqa: PLR2004 - a matrix
     if whole:
         return tensor.size_bytes
-    kv_heads = inventory.architecture.kv_heads
     if tensor.role is Role.ATTENTION and kv_heads and width > kv_heads and _KEY_OR_VALUE.search(tensor.name):
         return -(-tensor.size_bytes // kv_heads)
     return -(-tensor.size_bytes // width)

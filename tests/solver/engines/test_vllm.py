@@ -18,6 +18,7 @@ from solver.engines.vllm import PROFILE, overhead_terms, vllm
 from solver.errors import InputError
 from solver.measures import stage_load
 from solver.problem import Ends, Link, Placement, Rules, Stage
+from solver.problem_file import checked
 from tensors.architecture.facts import Experts
 from tensors.architecture.terms import full
 from tensors.inventory import Part, Role
@@ -51,6 +52,12 @@ def test_a_budget_is_the_share_of_every_card_and_blocks_take_pages() -> None:
     ]
     assert Ends(64 * 64 * 2, 64 * 64 * 2, 0, 0) == problem.ends
     assert (8192, 128) == (problem.context_tokens, problem.activation_bytes)
+
+
+def test_the_problem_is_one_that_can_be_written_and_read() -> None:
+    problem = asked().problem
+
+    assert problem == checked(problem, "problem.json")
 
 
 def test_a_rank_of_two_cards_is_one_device_of_twice_the_budget() -> None:
