@@ -7,16 +7,44 @@ large enough is taken, and the buffer grows only where none is.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from solver.engines.llamacpp.compute_graph import INPLACE, Node
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from solver.engines.llamacpp.compute_schedule import Schedule
 
-__all__ = ["buffer_sizes"]
+__all__ = ["Peak", "Share", "buffer_peaks"]
 
 _ENDLESS = 1 << 62
+
+
+class Share(StrEnum):
+    """What the memory of a compute buffer is for."""
+
+    INPUTS = "graph inputs"
+    COPIES = "copies from other devices"
+    ACTIVATIONS = "activations"
+    RESULTS = "results that are kept"
+    GAPS = "gaps between tensors"
+
+
+@dataclass(frozen=True, slots=True)
+class Peak:
+    """How large a buffer becomes, and what was in it when it grew last."""
+
+    size_bytes: int
+    live_bytes: Mapping[Share, int]
+
+    @property
+    def shares(self) -> dict[Share, int]:
+        """Return what the bytes are for; they add up to the size."""
+        gaps = self.size_bytes - sum(self.live_bytes.values())
+        return {**self.live_bytes, Share.GAPS: gaps}
 
 
 class _Pieces:
@@ -25,13 +53,16 @@ class _Pieces:
     Pieces of no bytes are kept as the engine keeps them: they can hide that two pieces touch, and cost memory.
     """
 
-    __slots__ = ("free", "highest")
+    __slots__ = ("at_peak", "free", "highest", "live")
 
     def __init__(self) -> None:
         self.free: list[list[int]] = [[0, _ENDLESS]]
         self.highest = 0
+        self.live = dict.fromkeys(Share, 0)
+        self.at_peak = dict(self.live)
 
-    def take(self, size: int) -> int:
+    def take(self, size: int, share: Share) -> int:
+        self.live[share] += size
         best, best_size = -1, 0
         for index in range(len(self.free) - 1):
             room = self.free[index][1]
@@ -43,10 +74,13 @@ class _Pieces:
         piece[1] -= size
         if not piece[1]:
             del self.free[best]
-        self.highest = max(self.highest, start + size)
+        if start + size > self.highest:
+            self.highest = start + size
+            self.at_peak = dict(self.live)
         return start
 
-    def give(self, start: int, size: int) -> None:
+    def give(self, start: int, size: int, share: Share) -> None:
+        self.live[share] -= size
         free = self.free
         for index, piece in enumerate(free):
             if piece[0] + piece[1] == start:
@@ -67,16 +101,16 @@ class _Pieces:
 
 
 class _Allocator:
-    def __init__(self, plan: Schedule, alignment: int) -> None:
+    def __init__(self, plan: Schedule, alignment: Mapping[int, int]) -> None:
         self.plan = plan
         self.alignment = alignment
         self.buffers: dict[int, _Pieces] = {}
-        self.held: dict[int, tuple[int, int]] = {}
+        self.held: dict[int, tuple[int, int, Share]] = {}
         self.readers: dict[int, int] = {}
         self.views: dict[int, int] = {}
 
-    def padded(self, node: Node) -> int:
-        return -(-node.size // self.alignment) * self.alignment
+    def padded(self, node: Node, place: int) -> int:
+        return -(-node.size // self.alignment[place]) * self.alignment[place]
 
     def buffer(self, place: int) -> _Pieces:
         if place not in self.buffers:
@@ -99,13 +133,14 @@ class _Allocator:
                 ):
                     self.held[id(node)] = self.held.pop(id(source))
                     return
-        self.held[id(node)] = (place, self.buffer(place).take(self.padded(node)))
+        share = _share(node)
+        self.held[id(node)] = (place, self.buffer(place).take(self.padded(node, place), share), share)
 
     def release(self, node: Node) -> None:
         if id(node) in self.plan.kept:
             return
-        place, start = self.held.pop(id(node))
-        self.buffer(place).give(start, self.padded(node))
+        place, start, share = self.held.pop(id(node))
+        self.buffer(place).give(start, self.padded(node, place), share)
 
     def read(self, source: Node) -> None:
         self.readers[id(source)] -= 1
@@ -138,8 +173,16 @@ class _Allocator:
                 self.read(source)
 
 
-def buffer_sizes(plan: Schedule, alignment_bytes: int) -> dict[int, int]:
-    """Return the bytes of the compute buffer of every place that has one."""
+def _share(node: Node) -> Share:
+    if node.is_output:
+        return Share.RESULTS
+    if node.is_input or node.operation == "constant":
+        return Share.INPUTS
+    return Share.COPIES if node.operation == "copy" else Share.ACTIVATIONS
+
+
+def buffer_peaks(plan: Schedule, alignment_bytes: Mapping[int, int]) -> dict[int, Peak]:
+    """Return the compute buffer of every place that has one, with tensors rounded up to the alignment of the place."""
     allocator = _Allocator(plan, alignment_bytes)
     allocator.run()
-    return {place: pieces.highest for place, pieces in allocator.buffers.items()}
+    return {place: Peak(pieces.highest, pieces.at_peak) for place, pieces in allocator.buffers.items()}

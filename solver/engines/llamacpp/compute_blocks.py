@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from solver.engines.llamacpp.compute_context import MissingTensor
 from solver.engines.llamacpp.compute_graph import F32, I32
-from solver.engines.llamacpp.compute_layers import CENTRED, attend, experts, feed_forward, matrix, norm, store, turned
 from solver.engines.llamacpp.compute_latent import absorbed, unpacked
+from solver.engines.llamacpp.compute_layers import CENTRED, attend, experts, feed_forward, matrix, norm, store, turned
 from solver.engines.llamacpp.compute_recurrent import recurrent
 from tensors.cache import CacheKind
 
@@ -241,7 +242,7 @@ def _mixer(here: Context, kind: Traits, block: int, source: Node) -> Node:
         return recurrent(here, block, source)
     if here.of(block, "ffn_up") is not None or here.of(block, "ffn_up_exps") is not None:
         return _forward(here, kind, block, source)
-    raise KeyError(f"blk.{block}: no attention")
+    raise MissingTensor(f"blk.{block}: no attention")
 
 
 def _queries(here: Context, kind: Traits, block: int, source: Node, term: CacheTerm) -> tuple[Node, Node, Node]:

@@ -15,7 +15,12 @@ if TYPE_CHECKING:
     from solver.engines.llamacpp.facts import Assignment, Settings
     from tensors.inventory import Inventory
 
-__all__ = ["Context", "context"]
+__all__ = ["Context", "MissingTensor", "context"]
+
+
+class MissingTensor(LookupError):
+    """A graph needs a tensor that the model has not."""
+
 
 _CELL_MULTIPLE = 256
 
@@ -105,7 +110,7 @@ class Context:
             node = self.of(block, stem)
             if node is not None:
                 return node
-        raise KeyError(f"blk.{block}.{stems[0]}.weight")
+        raise MissingTensor(f"blk.{block}.{stems[0]}.weight")
 
     @property
     def has_indexer(self) -> bool:
@@ -125,7 +130,7 @@ class Context:
                 node = self.weight(f"blk.{block}.{stem}{suffix}", block)
                 if node is not None:
                     return node
-        raise KeyError(f"blk.{block}.{stems[0]}")
+        raise MissingTensor(f"blk.{block}.{stems[0]}")
 
     def state(self, block: int, name: str, width: int) -> Node:
         """Return the states of all sequences of a block."""
@@ -202,7 +207,9 @@ def row_bytes(kind: CacheType, values: int) -> int:
     return values * kind.block_bytes // kind.block_values
 
 
-def context(inventory: Inventory, settings: Settings, assignment: Assignment, *, flash: bool, pinned: bool, probe: bool) -> Context:
+def context(
+    inventory: Inventory, settings: Settings, assignment: Assignment, *, flash: bool, pinned: bool, probe: bool
+) -> Context:
     """Return a context with an empty graph for the worst case that is reserved for."""
     tokens = min(settings.context_tokens, settings.micro_batch_tokens)
     if probe:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from solver.engines.llamacpp.compute_context import MissingTensor
 from solver.engines.llamacpp.compute_graph import F32, I32
 from solver.engines.llamacpp.compute_layers import matrix, norm
 from tensors.cache import CacheKind
@@ -18,12 +19,11 @@ if TYPE_CHECKING:
 __all__ = ["recurrent"]
 
 
-
 def recurrent(here: Context, block: int, source: Node) -> Node:
     """Return what the recurrent mixer of a block makes of a normalised source [hidden, tokens].
 
     Raises:
-        KeyError: the block has none that is known here.
+        MissingTensor: the block has none that is known here.
     """
     if here.of(block, "shortconv.conv") is not None:
         return _short_convolution(here, block, source)
@@ -39,7 +39,7 @@ def recurrent(here: Context, block: int, source: Node) -> Node:
 def _state_values(here: Context, block: int) -> int:
     term = here.term(block, CacheKind.RECURRENT)
     if term is None:
-        raise KeyError(f"blk.{block}: no state")
+        raise MissingTensor(f"blk.{block}: no state")
     return term.state_values
 
 
@@ -93,7 +93,9 @@ def _mamba(here: Context, block: int, source: Node) -> Node:
     x = graph.like("unary", graph.like("add", x, bias) if bias is not None else x)
     packed = graph.product(here.need(block, "ssm_x"), x)
     step = graph.view(packed, small, each, sequences, strides=packed.strides[1:3])
-    b, c = (graph.view(packed, width, 1, each, sequences, strides=(width * F32, *packed.strides[1:3])) for _ in range(2))
+    b, c = (
+        graph.view(packed, width, 1, each, sequences, strides=(width * F32, *packed.strides[1:3])) for _ in range(2)
+    )
     if here.of(block, "ssm_dt_norm") is not None:
         step = norm(here, step, block, "ssm_dt_norm")
         b, c = norm(here, b, block, "ssm_b_norm"), norm(here, c, block, "ssm_c_norm")
@@ -145,7 +147,9 @@ def _mamba2(here: Context, block: int, source: Node) -> Node:
     packed = graph.view(mixed, channels, each, sequences, strides=rows)
     step = graph.view(mixed, heads, each, sequences, strides=rows)
     joined = graph.make("concat", (conv, graph.permute(packed, 1, 0, 2, 3)), reach + each, channels, sequences)
-    _keep(here, block, "r", reach * channels, graph.view(joined, reach, channels, sequences, strides=joined.strides[1:3]))
+    _keep(
+        here, block, "r", reach * channels, graph.view(joined, reach, channels, sequences, strides=joined.strides[1:3])
+    )
     packed = graph.make("ssm_conv", (joined, kernel), channels, each, sequences)
     bias = here.of(block, "ssm_conv1d", "bias")
     packed = graph.like("unary", graph.like("add", packed, bias) if bias is not None else packed)
@@ -193,7 +197,16 @@ def _delta_net(here: Context, block: int, source: Node) -> Node:
 
 
 def _delta(
-    here: Context, block: int, query: Node, key: Node, value: Node, gate: Node, beta: Node, state: Node, *, late: bool = False
+    here: Context,
+    block: int,
+    query: Node,
+    key: Node,
+    value: Node,
+    gate: Node,
+    beta: Node,
+    state: Node,
+    *,
+    late: bool = False,
 ) -> Node:
     """Return the results of a fused delta rule, [head, heads, tokens, sequences], with its new state copied back."""
     graph, sequences, each = here.graph, here.sequences, here.sequence_tokens
