@@ -93,12 +93,8 @@ NEUTRAL_ROWS: Final = {
         --poll-batch *
         -n --predict --n-predict *
         --keep *
-        --context-shift / --no-context-shift
         --perf / --no-perf
         -e --escape / --no-escape
-        -r --reverse-prompt *
-        -sp --special
-        --warmup / --no-warmup
         --samplers *
         -s --seed *
         --sampler-seq --sampling-seq *
@@ -146,6 +142,21 @@ NEUTRAL_ROWS: Final = {
         --numa *
         --check-tensors
         -hft --hf-token *
+        --log-disable
+        --log-file *
+        --log-jsonl / --no-log-jsonl
+        --log-colors *
+        -v --verbose --log-verbose
+        --offline
+        -lv --verbosity --log-verbosity *
+        --log-prefix / --no-log-prefix
+        --log-timestamps / --no-log-timestamps
+    """,
+    "server completion cli": """
+        --context-shift / --no-context-shift
+        -r --reverse-prompt *
+        -sp --special
+        --warmup / --no-warmup
         --jinja / --no-jinja
         --reasoning-format *
         -rea --reasoning *
@@ -156,15 +167,6 @@ NEUTRAL_ROWS: Final = {
         --chat-template *
         --chat-template-file *
         --skip-chat-parsing / --no-skip-chat-parsing
-        --log-disable
-        --log-file *
-        --log-jsonl / --no-log-jsonl
-        --log-colors *
-        -v --verbose --log-verbose
-        --offline
-        -lv --verbosity --log-verbosity *
-        --log-prefix / --no-log-prefix
-        --log-timestamps / --no-log-timestamps
     """,
     "completion cli fit-params": """
         -p --prompt *

@@ -1,0 +1,73 @@
+"""Every measured run of a real llama.cpp, to the byte."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import pytest
+
+from benchmarks.llamacpp_check import check, emulation_of
+from benchmarks.llamacpp_models import read_models, unpack_headers
+from benchmarks.llamacpp_rows import Row, read_rows
+from solver.engines.llamacpp.fit import Fitting, fitting
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tensors.inventory import Inventory
+
+COUNTED_RUNS = 1850
+"""Runs that ended well, were not fitted and did not draft: 1764 real ones and 86 dry ones."""
+
+
+@pytest.fixture(scope="module")
+def rows(data_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Row]:
+    """Return all runs; the headers they ran on are unpacked for as long as this module needs them."""
+    headers = tmp_path_factory.mktemp("headers")
+    unpack_headers(data_folder / "llamacpp_truth", headers)
+    return read_rows(data_folder / "llamacpp_truth", headers)
+
+
+@pytest.fixture(scope="module")
+def models(rows: list[Row]) -> dict[str, Inventory]:
+    return read_models(rows)
+
+
+def test_every_run_is_emulated_to_the_byte(rows: list[Row], models: dict[str, Inventory]) -> None:
+    """Slots, padded contexts, caches, states, tensors of every device, what the host maps and keeps; no family refused."""
+    counted = [row for row in rows if row.counts]
+    outcomes = [(row, check(row, models)) for row in counted]
+
+    assert COUNTED_RUNS == len(counted)
+    assert [] == [(row.model, row.options, outcome.differences) for row, outcome in outcomes if outcome.differences]
+    assert [] == [row.model for row, outcome in outcomes if outcome.refused]
+    assert 51 == len({models[str(row.path)].architecture.family for row in counted})
+
+
+def test_runs_that_drafted_are_emulated_to_the_byte(rows: list[Row], models: dict[str, Inventory]) -> None:
+    """Those with blocks to draft with; a model without any is refused here as it was there."""
+    drafted = [row for row in rows if row.drafts]
+    outcomes = Counter((row.log["rc"], bool(check(row, models).differences)) for row in drafted)
+
+    assert {(0, False): 14, (1, True): 3} == outcomes
+
+
+def test_runs_that_the_engine_refused_are_refused(rows: list[Row], models: dict[str, Inventory]) -> None:
+    """Types of caches that do not go together, or need what is switched off; crashes behind the load are not refusals."""
+    ended = [row for row in rows if row.log["rc"] in (1, -6, -4) and "-fit on" not in row.options]
+    outcomes = Counter((row.log["rc"], "refused" in "".join(check(row, models).differences)) for row in ended)
+
+    assert {(1, True): 16, (-6, False): 12, (-4, False): 10} == outcomes
+
+
+def test_fitting_is_said_to_act_only_where_it_did(rows: list[Row], models: dict[str, Inventory]) -> None:
+    """Weights and caches alone tell it of most runs that the engine changed, and of none that it left as it was."""
+    fitted = [row for row in rows if "-fit on" in row.options and row.has_buffers]
+    outcomes: Counter[tuple[bool, bool]] = Counter()
+    for row in fitted:
+        emulation = emulation_of(row, models)
+        said = fitting(emulation.request, emulation.assignment.devices, emulation.rows)
+        outcomes[said is Fitting.ACTS, bool(check(row, models).differences)] += 1
+
+    assert {(True, True): 71, (False, True): 5, (False, False): 28} == outcomes
