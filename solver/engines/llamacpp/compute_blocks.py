@@ -9,6 +9,8 @@ from solver.engines.llamacpp.compute_context import MissingTensor
 from solver.engines.llamacpp.compute_graph import F32, I32
 from solver.engines.llamacpp.compute_latent import absorbed, unpacked
 from solver.engines.llamacpp.compute_layers import CENTRED, attend, experts, feed_forward, matrix, norm, store, turned
+from solver.engines.llamacpp.compute_layered import attention as layered_attention
+from solver.engines.llamacpp.compute_layered import layer_embeddings, with_layer_embedding
 from solver.engines.llamacpp.compute_recurrent import recurrent
 from tensors.cache import CacheKind
 
@@ -50,6 +52,7 @@ class Traits:
     norm_at_once: bool = False
     both_forwards: bool = False
     scaled_head: bool = False
+    layered: bool = False
 
 
 _TRAITS = {
@@ -57,7 +60,7 @@ _TRAITS = {
     "gemma": Traits(scaled_query=True, scaled_embedding=True),
     "gemma2": Traits(scaled_query=True, scaled_embedding=True, softcap=3, head_nodes=3),
     "gemma3": Traits(scaled_query=True, scaled_embedding=True),
-    "gemma4": Traits(scaled_embedding=True, head_nodes=3),
+    "gemma4": Traits(late_rows=True, kept_hidden=True, scaled_embedding=True, head_nodes=3, layered=True),
     "glm4moe": Traits(kept_hidden=True),
     "qwen35": Traits(late_rows=True, kept_hidden=True, gated_query=True, norm_at_once=True),
     "qwen35moe": Traits(late_rows=True, kept_hidden=True, gated_query=True, norm_at_once=True),
@@ -97,8 +100,14 @@ def build(here: Context) -> None:
     graph = here.graph
     residual = _embedded(here, kind)
     last = here.blocks[-1]
+    embeddings = layer_embeddings(here, residual)
     for block in here.blocks:
         residual = _block(here, kind, block, residual, drop=block == last and not kind.late_rows)
+        if embeddings is not None:
+            residual = with_layer_embedding(here, block, residual, embeddings)
+        scale = here.of(block, "layer_output_scale")
+        if scale is not None:
+            residual = graph.like("mul", residual, scale)
     _head(here, kind, residual)
     del graph
 
@@ -230,6 +239,8 @@ def _forward(here: Context, kind: Traits, block: int, source: Node) -> Node:
 
 
 def _mixer(here: Context, kind: Traits, block: int, source: Node) -> Node:
+    if kind.layered:
+        return layered_attention(here, block, source)
     latent = here.term(block, CacheKind.LATENT)
     if latent is not None:
         return absorbed(here, block, source, latent, rope=kind.rope)
