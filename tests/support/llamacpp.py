@@ -162,3 +162,29 @@ def emulated(
     addresses = ["--rpc", ",".join(f"127.0.0.1:{50100 + number}" for number in range(servers))] if servers else []
     command = [*program, *words[: 1 - len(program)], "-m", "model.gguf", *addresses, *words[1 - len(program) :]]
     return emulate(profile_of(build), command, free, None, lambda _: inventory)
+
+
+def small_llama(family: str = "llama", **keys: MetadataValue) -> Inventory:
+    """Return a model of four small blocks, of another family if need be, with further keys (`__` stands for a dot)."""
+    base: dict[str, MetadataValue] = {
+        "block_count": 4,
+        "context_length": 4096,
+        "embedding_length": 256,
+        "attention.head_count": 4,
+        "attention.head_count_kv": 2,
+    }
+    tensors = dense(4, hidden=256, kv_width=128, feed_forward=512, vocabulary=512, kind="F16", head_kind="F16")
+    more = {key.replace("__", "."): value for key, value in keys.items()}
+    return model(family, base | more, tensors, vocabulary=512)
+
+
+def run(
+    line: str,
+    *,
+    free: Sequence[int] | None = None,
+    files: Mapping[str, Inventory] | None = None,
+    build: str = DEFAULT_BUILD,
+) -> Emulation:
+    """Return the emulation of a line, with files by name; model.gguf is a small llama unless it is among them."""
+    there = {"model.gguf": small_llama()} | dict(files or {})
+    return emulate(profile_of(build), line.split(), free, None, there.__getitem__)

@@ -42,7 +42,8 @@ def devices_of(request: Request, free_bytes: Sequence[int] | None) -> tuple[Devi
         raise InputError("devices", f"there are {len(names)}; the engine takes {_MOST_DEVICES} at most. Name fewer.")
     if free_bytes is not None and len(free_bytes) != len(names):
         listed = f"one for each of {', '.join(names)}" if names else "none, since no device is used"
-        raise InputError("free memory", f"{len(free_bytes)} sizes are given; expected {listed}. Correct the list.")
+        given = "1 size is given" if len(free_bytes) == 1 else f"{len(free_bytes)} sizes are given"
+        raise InputError("free memory", f"{given}; expected {listed}. Correct the list.")
     return tuple(
         Device(name, _buffer(name, request), backend_of(name), None if free_bytes is None else free_bytes[position])
         for position, name in enumerate(names)

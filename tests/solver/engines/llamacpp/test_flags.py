@@ -157,7 +157,9 @@ def test_an_older_spelling_is_noted() -> None:
 
 
 def test_bench_takes_one_run_and_its_longest_test() -> None:
-    asked = request("llama-bench -p 512,4096 -n 0 -pg 1000,200 -d 0,1024 -ts 3/1 -nkvo 1 -ot a=CPU;b=CPU -dev CUDA0/CUDA1")
+    asked = request(
+        "llama-bench -p 512,4096 -n 0 -pg 1000,200 -d 0,1024 -ts 3/1 -nkvo 1 -ot a=CPU;b=CPU -dev CUDA0/CUDA1"
+    )
 
     assert (5120, (3.0, 1.0), False, ("CUDA0", "CUDA1"), 2) == (
         asked.context_tokens,
@@ -183,8 +185,10 @@ def test_bench_takes_one_run_and_its_longest_test() -> None:
         ("llama-completion -kvu", 'llama-completion, "-kvu": it is no flag of this program; expected one that is.'),
         (
             "--ctx-size=4096",
-            'llama-server, "--ctx-size=4096": its value is joined to it; expected it as the next word. '
-            "Write --ctx-size and the value.",
+            (
+                'llama-server, "--ctx-size=4096": its value is joined to it; expected it as the next word. '
+                "Write --ctx-size and the value."
+            ),
         ),
         ("-c lots", '-c: "lots" cannot be meant; expected a whole number from 0. Correct it.'),
         ("-c -4", '-c: "-4" cannot be meant; expected a whole number from 0. Correct it.'),
@@ -201,8 +205,11 @@ def test_bench_takes_one_run_and_its_longest_test() -> None:
         (f"-ts {','.join('1' * 16)}", "-ts: it holds 16 shares; expected fewer than 16. Shorten it."),
         (
             "-ctk q6_K",
-            '-ctk: "q6_K" is no type of its caches; expected f32, f16, bf16, q8_0, q4_0, q4_1, iq4_nl, q5_0 or q5_1. '
-            "Choose one of them.",
+            (
+                '-ctk: "q6_K" is no type of its caches; expected f32, f16, bf16, q8_0, q4_0, q4_1, iq4_nl, '
+                "q5_0 or q5_1. "
+                "Choose one of them."
+            ),
         ),
         (
             "-ot exps",
@@ -210,12 +217,17 @@ def test_bench_takes_one_run_and_its_longest_test() -> None:
         ),
         (
             "-ot (=CPU",
-            '-ot: "(" is no regular expression (missing ), unterminated subpattern at position 0); expected one. '
-            "Correct it.",
+            (
+                '-ot: "(" is no regular expression (missing ), unterminated subpattern at position 0); expected one. '
+                "Correct it."
+            ),
         ),
         (
             "--spec-type draft-eagle3",
-            '--spec-type: "draft-eagle3" is not emulated; expected none, draft-simple or draft-mtp. Choose one of them.',
+            (
+                '--spec-type: "draft-eagle3" is not emulated; expected none, draft-simple or draft-mtp. Choose '
+                "one of them."
+            ),
         ),
         (
             "-dev CUDA0,CUDA0",
@@ -245,12 +257,17 @@ def test_what_cannot_be_meant_is_refused_by_name(line: str, message: str) -> Non
         (["llama-server", "-m"], "llama-server, -m: no value stands behind it; expected one. Complete the command."),
         (
             ["LLAMA_ARG_CTX_SIZE=1", "llama-server"],
-            "variable LLAMA_ARG_CTX_SIZE: it stands for a flag; expected flags alone. Write it as the flag it stands for.",
+            (
+                "variable LLAMA_ARG_CTX_SIZE: it stands for a flag; expected flags alone. Write it as the flag "
+                "it stands for."
+            ),
         ),
         (
             ["vllm"],
-            'program "vllm": its defaults are not known here; expected llama-server, llama-completion, llama-cli, '
-            "llama-bench or llama-fit-params.",
+            (
+                'program "vllm": its defaults are not known here; expected llama-server, llama-completion, llama-cli, '
+                "llama-bench or llama-fit-params."
+            ),
         ),
     ],
 )

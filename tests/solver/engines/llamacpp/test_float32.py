@@ -32,7 +32,7 @@ def test_text_becomes_the_nearest_float(number: object) -> None:
 
 
 @given(st.integers(2**23, 2**24 - 2), st.integers(15, 30), st.booleans())
-def test_text_next_to_a_tie_is_not_rounded_twice(number: int, digits: int, above: bool) -> None:  # noqa: FBT001
+def test_text_next_to_a_tie_is_not_rounded_twice(number: int, digits: int, above: bool) -> None:
     """Half way between two floats and a hair beside it: in 64 bits that hair is lost."""
     text = f"{number}.5{'0' * digits}1" if above else f"{number}.4{'9' * digits}"
 

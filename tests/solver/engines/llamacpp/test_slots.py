@@ -101,8 +101,11 @@ def test_one_device_needs_neither() -> None:
     [
         (
             (5, None),
-            "device CUDA1: its free memory is not given; expected it for every device, since the engine splits by it "
-            "where there are no shares. Give the free memory of each, or shares.",
+            (
+                "device CUDA1: its free memory is not given; expected it for every device, since the engine "
+                "splits by it "
+                "where there are no shares. Give the free memory of each, or shares."
+            ),
         ),
         ((0, 0), "devices: none has free memory; expected some to split by. Give shares."),
     ],

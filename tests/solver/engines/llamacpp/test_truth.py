@@ -35,7 +35,7 @@ def models(rows: list[Row]) -> dict[str, Inventory]:
 
 
 def test_every_run_is_emulated_to_the_byte(rows: list[Row], models: dict[str, Inventory]) -> None:
-    """Slots, padded contexts, caches, states, tensors of every device, what the host maps and keeps; no family refused."""
+    """Slots, contexts, caches, states, tensors of every device, what the host maps and keeps; no family refused."""
     counted = [row for row in rows if row.counts]
     outcomes = [(row, check(row, models)) for row in counted]
 
@@ -54,7 +54,7 @@ def test_runs_that_drafted_are_emulated_to_the_byte(rows: list[Row], models: dic
 
 
 def test_runs_that_the_engine_refused_are_refused(rows: list[Row], models: dict[str, Inventory]) -> None:
-    """Types of caches that do not go together, or need what is switched off; crashes behind the load are not refusals."""
+    """Types of caches that do not go together, or need what is switched off. Crashes behind the load are none."""
     ended = [row for row in rows if row.log["rc"] in (1, -6, -4) and "-fit on" not in row.options]
     outcomes = Counter((row.log["rc"], "refused" in "".join(check(row, models).differences)) for row in ended)
 
