@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 from solver.engines.llamacpp import compute_families
 from solver.engines.llamacpp.compute_allocate import Peak, Share, buffer_peaks
 from solver.engines.llamacpp.compute_blocks import build
-from solver.engines.llamacpp.compute_context import MissingTensor, context
+from solver.engines.llamacpp.compute_context import MissingTensorError, context
 from solver.engines.llamacpp.compute_graph import HOST_PLACE
 from solver.engines.llamacpp.compute_schedule import schedule
 from solver.engines.llamacpp.facts import HOST, FlashAttention
@@ -154,7 +154,7 @@ def _simulated(inventory: Inventory, settings: Settings, assignment: Assignment,
         runs = [simulate(inventory, settings, assignment, copies, pinned=True)]
         if may_differ:
             runs.append(simulate(inventory, settings, assignment, copies, pinned=False))
-    except MissingTensor:
+    except MissingTensorError:
         return None
     return tuple(runs)
 
@@ -165,7 +165,7 @@ def simulate(
     """Return the peak of every place's compute buffer; `pinned` in a run, not in a dry run.
 
     Raises:
-        MissingTensor: the model has not the tensors of any block that is known.
+        MissingTensorError: the model has not the tensors of any block that is known.
     """
     flash = _is_fused(inventory, settings, assignment)
     here = context(inventory, settings, assignment, flash=flash, pinned=pinned, probe=False)

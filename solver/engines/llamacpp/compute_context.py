@@ -1,4 +1,4 @@
-"""What the graph of a model is built from: its tensors and where they are, its inputs, and the sizes of a micro-batch."""
+"""What the graph of a model is built from: its tensors and where they are, its inputs, the sizes of a micro-batch."""
 
 from __future__ import annotations
 
@@ -6,19 +6,20 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from solver.engines.llamacpp.compute_graph import F16, F32, HOST_PLACE, I32, I64, Graph, Node
+from solver.engines.llamacpp.compute_families import FOUR_POSITIONS, NEVER_FUSED
+from solver.engines.llamacpp.compute_graph import F16, F32, HOST_PLACE, I32, Graph, Node
 from solver.engines.llamacpp.facts import HOST
 from tensors.architecture import MissingFact
-from tensors.cache import CacheKind, CacheSettings, CacheTerm, CacheType, term_cells
+from tensors.cache import CacheKind, CacheTerm, CacheType
 
 if TYPE_CHECKING:
     from solver.engines.llamacpp.facts import Assignment, Settings
     from tensors.inventory import Inventory
 
-__all__ = ["Context", "MissingTensor", "context"]
+__all__ = ["Context", "MissingTensorError", "context", "row_bytes"]
 
 
-class MissingTensor(LookupError):
+class MissingTensorError(LookupError):
     """A graph needs a tensor that the model has not."""
 
 
@@ -110,7 +111,27 @@ class Context:
             node = self.of(block, stem)
             if node is not None:
                 return node
-        raise MissingTensor(f"blk.{block}.{stems[0]}.weight")
+        raise MissingTensorError(f"blk.{block}.{stems[0]}.weight")
+
+    def whole(self, name: str, slot: int) -> Node:
+        """Return a tensor that every model has.
+
+        Raises:
+            MissingTensorError: this one has not.
+        """
+        node = self.weight(name, slot)
+        if node is None:
+            raise MissingTensorError(name)
+        return node
+
+    def first(self, block: int, *stems: str) -> str | None:
+        """Return the first of these stems that a block has a tensor of."""
+        return next((stem for stem in stems if self.of(block, stem) is not None), None)
+
+    @property
+    def has_windows(self) -> bool:
+        """Return whether some blocks attend to a window alone."""
+        return any(term.kind is CacheKind.WINDOW for items in self.terms.values() for term in items)
 
     @property
     def has_indexer(self) -> bool:
@@ -130,7 +151,7 @@ class Context:
                 node = self.weight(f"blk.{block}.{stem}{suffix}", block)
                 if node is not None:
                     return node
-        raise MissingTensor(f"blk.{block}.{stems[0]}")
+        raise MissingTensorError(f"blk.{block}.{stems[0]}")
 
     def state(self, block: int, name: str, width: int) -> Node:
         """Return the states of all sequences of a block."""
@@ -154,7 +175,7 @@ class Context:
 
     def positions(self) -> Node:
         """Return the positions of the tokens; some families keep four of each (M-RoPE)."""
-        each = 4 if self.family in _FOUR_POSITIONS else 1
+        each = 4 if self.family in FOUR_POSITIONS else 1
         return self.filled("positions", I32, self.tokens * each)
 
     def output_rows(self) -> Node:
@@ -162,26 +183,16 @@ class Context:
         return self.filled("output rows", I32, self.outputs)
 
     def cells(self, term: CacheTerm) -> int:
-        """Return the cells of one stream of a cache."""
-        settings = CacheSettings(
-            stream_tokens=self.settings.sequence_tokens,
-            streams=1,
-            sequences=self.settings.sequences if self.settings.unified else 1,
-            type_k=self.settings.type_k,
-            type_v=self.settings.type_v,
-            cell_multiple=_CELL_MULTIPLE,
-            window_extra_tokens=self.settings.micro_batch_tokens,
-            states_per_sequence=1,
-        )
-        if self.settings.full_windows or term.window_tokens is None:
-            return -(-self.settings.sequence_tokens // _CELL_MULTIPLE) * _CELL_MULTIPLE
-        window = term.window_tokens * settings.sequences + self.settings.micro_batch_tokens
-        tokens = min(self.settings.sequence_tokens, window)
+        """Return the cells of one stream of a cache: a window keeps the micro-batch besides itself."""
+        tokens = self.settings.sequence_tokens
+        if term.window_tokens is not None and not self.settings.full_windows:
+            windows = term.window_tokens * (self.sequences if self.settings.unified else 1)
+            tokens = min(tokens, windows + self.settings.micro_batch_tokens)
         return -(-tokens // _CELL_MULTIPLE) * _CELL_MULTIPLE
 
     def mask(self, label: str, cells: int) -> Node:
         """Return the mask of one kind of cache: which cells a token may see."""
-        value = F16 if self.flash else F32
+        value = F16 if self.flash or label == "indexer" else F32
         return self.filled(f"mask {label}", value, cells, self.tokens // self.streams, 1, self.streams)
 
     def term(self, block: int, *kinds: CacheKind) -> CacheTerm | None:
@@ -191,15 +202,6 @@ class Context:
     def cache_place(self, block: int) -> int:
         """Return where the cache of a block is."""
         return self.device(block) if self.settings.offloads_cache else HOST_PLACE
-
-
-_FOUR_POSITIONS = frozenset(
-    {"qwen2vl", "qwen3vl", "qwen3vlmoe", "qwen35", "qwen35moe", "glm4v", "glm4vmoe", "paddleocr", "hunyuan-vl"}
-)
-
-
-_NEVER_FUSED = frozenset({"grok"})
-"""Families whose attention the engine never fuses."""
 
 
 def row_bytes(kind: CacheType, values: int) -> int:
@@ -219,7 +221,7 @@ def context(
     cache = inventory.architecture.cache
     for term in () if isinstance(cache, MissingFact) else cache:
         terms.setdefault(term.block, []).append(term)
-    if inventory.architecture.family in _NEVER_FUSED:
+    if inventory.architecture.family in NEVER_FUSED:
         flash = False
     return Context(
         inventory=inventory,
@@ -227,7 +229,7 @@ def context(
         assignment=assignment,
         graph=Graph(),
         tokens=tokens,
-        outputs=min(tokens, min(settings.context_tokens, settings.micro_batch_tokens), settings.output_rows),
+        outputs=min(tokens, settings.context_tokens, settings.micro_batch_tokens, settings.output_rows),
         flash=flash,
         shapes={tensor.name: tensor.shape for tensor in inventory.tensors},
         sizes={tensor.name: tensor.size_bytes for tensor in inventory.tensors},
@@ -236,7 +238,3 @@ def context(
         blocks=tuple(range(inventory.trunk_blocks)),
         pinned=pinned,
     )
-
-
-__all__ += ["I64", "row_bytes"]
-_ = term_cells

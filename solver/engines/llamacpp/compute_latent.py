@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from solver.engines.llamacpp.compute_context import MissingTensor
+from solver.engines.llamacpp.compute_context import MissingTensorError
 from solver.engines.llamacpp.compute_graph import F32, I32, I64, contiguous
 from solver.engines.llamacpp.compute_layers import attend, matrix, norm, store, turned
 from tensors.cache import CacheKind
@@ -95,7 +95,7 @@ def _chosen(here: Context, block: int, source: Node, low: Node) -> Node:
     term = here.term(block, CacheKind.INDEXER)
     if weights is None or term is None:
         if here.chosen is None:
-            raise MissingTensor(f"blk.{block}.indexer.proj.weight")
+            raise MissingTensorError(f"blk.{block}.indexer.proj.weight")
         return here.chosen
     width = term.key_values
     query = graph.product(here.need(block, "indexer.attn_q_b"), low)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from solver.engines.llamacpp.compute_context import MissingTensor
+from solver.engines.llamacpp.compute_context import MissingTensorError
 from solver.engines.llamacpp.compute_graph import F32, I32
 from solver.engines.llamacpp.compute_layers import attend, matrix, norm, store, turned
 from tensors.cache import CacheKind
@@ -54,7 +54,7 @@ def _shared(here: Context, width: int) -> CacheTerm:
     """Return the last cache whose heads are as wide as those of a block without one."""
     terms = [term for items in here.terms.values() for term in items if term.key_values == width * term.heads]
     if not terms:
-        raise MissingTensor("attn_k")
+        raise MissingTensorError("attn_k")
     return max(terms, key=lambda term: term.block)
 
 

@@ -1,20 +1,21 @@
-"""The parts that most blocks share: norms, attention over a cache, feed-forward, routed experts (src/llama-graph.cpp)."""
+"""The parts that most blocks share: norms, products, caches and attention over them (src/llama-graph.cpp)."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from solver.engines.llamacpp.compute_context import Context, row_bytes
-from solver.engines.llamacpp.compute_graph import F16, F32, HOST_PLACE, I32, I64, Node, contiguous
+from solver.engines.llamacpp.compute_families import CENTRED
+from solver.engines.llamacpp.compute_graph import F16, F32, HOST_PLACE, I64, Node, contiguous
+from solver.engines.llamacpp.facts import HOST
 
 if TYPE_CHECKING:
     from tensors.cache import CacheTerm
 
-__all__ = ["CENTRED", "attend", "experts", "feed_forward", "matrix", "norm", "store", "turned"]
+__all__ = ["attend", "matrix", "norm", "pinned", "store", "turned"]
 
-
-CENTRED = frozenset({"cohere2", "cohere2moe", "command-r", "dbrx", "mpt", "olmo", "orion"})
-"""Families whose norms subtract the mean although they have no shift."""
+_SMALL_BATCH_TOKENS = 32
+"""Below it, norms are always pinned (src/llama-context.cpp, graph_get_cb)."""
 
 
 def norm(here: Context, source: Node, block: int, *stems: str, place: bool = True) -> Node:
@@ -27,20 +28,18 @@ def norm(here: Context, source: Node, block: int, *stems: str, place: bool = Tru
         if weight is not None:
             break
     result = graph.like("norm" if bias is not None or here.family in CENTRED else "rms_norm", source)
-    if weight is not None and place and _is_all_on_devices(here):
-        result.wanted = here.device(block)
     if weight is not None:
-        result = graph.like("mul", result, weight)
+        result = graph.like("mul", pinned(here, result, block) if place else result, weight)
     if bias is not None:
         result = graph.like("add", result, bias)
     return result
 
 
-def _is_all_on_devices(here: Context) -> bool:
-    """Norms are pinned to their block's device only where every slot is on one, or for tiny batches."""
-    if not here.pinned:
-        return False
-    return here.tokens < 32 or all(slot >= 0 for slot in here.assignment.slots)
+def pinned(here: Context, node: Node, block: int) -> Node:
+    """Return a norm, held on its block's device where no slot is on the host, and in small batches."""
+    if here.pinned and (here.tokens < _SMALL_BATCH_TOKENS or HOST not in here.assignment.slots):
+        node.wanted = here.device(block)
+    return node
 
 
 def matrix(here: Context, source: Node, block: int, stem: str) -> Node:
@@ -136,7 +135,6 @@ def attend(
     *,
     sinks: Node | None = None,
     up: Node | None = None,
-    softcap: int = 0,
 ) -> Node:
     """Return attention of queries [width, heads, tokens] over the cells of a cache, as [width · heads, tokens]."""
     graph, streams = here.graph, key.extents[3]
@@ -169,8 +167,6 @@ def attend(
         result = graph.view(result, result.extents[0] * result.extents[1], result.extents[2] * result.extents[3])
     else:
         scores = graph.make("mul_mat", (key, query), key.extents[1], query.extents[1], query.extents[2], streams)
-        for _ in range(softcap):
-            scores = graph.like("scale", scores)
         scores = graph.like("soft_max", scores, mask, *extra)
         if up is not None:
             value = graph.dense(_transposed(here, value))
@@ -189,146 +185,3 @@ def _transposed(here: Context, node: Node) -> Node:
     result = here.graph.permute(node, 1, 0, 2, 3)
     result.value = F32 if node.value == F32 else F16
     return result
-
-
-def feed_forward(here: Context, source: Node, block: int, suffix: str = "", *, activation: str = "glu") -> Node:
-    """Return a dense feed-forward part: up, perhaps a gate, an activation, down."""
-    graph = here.graph
-    up = matrix(here, source, block, f"ffn_up{suffix}") if here.of(block, f"ffn_up{suffix}") is not None else source
-    if here.of(block, f"ffn_gate{suffix}") is not None:
-        gate = matrix(here, source, block, f"ffn_gate{suffix}")
-        middle = graph.like("glu", gate, up)
-    elif activation == "split":
-        middle = graph.make("glu", (up,), up.extents[0] // 2, *up.extents[1:])
-    else:
-        middle = graph.like("unary", up)
-        if activation == "squared":
-            middle = graph.like("sqr", middle)
-    return matrix(here, middle, block, f"ffn_down{suffix}")
-
-
-def experts(
-    here: Context, source: Node, block: int, *, used: int, early: bool = False, routed_by: Node | None = None
-) -> Node:
-    """Return the sum of a token's routed experts; `early` weighs before them rather than after (llama4)."""
-    graph, tokens = here.graph, source.extents[1]
-    router = here.need(block, "ffn_gate_inp")
-    count = router.extents[1]
-    logits = graph.product(router, routed_by or source)
-    bias = here.of(block, "ffn_gate_inp", "bias")
-    if bias is not None:
-        logits = graph.like("add", logits, bias)
-    late_softmax = bias is not None and here.family == "gpt-oss"
-    chances = logits if late_softmax else graph.like("soft_max" if here.family in _SOFTMAX else "unary", logits)
-    selection = chances
-    for name in (("exp_probs_b", "bias"), ("exp_probs_b", "weight"), ("ffn_exp_probs_b", "bias")):
-        correction = here.of(block, *name)
-        if correction is not None:
-            selection = graph.like("add", chances, correction)
-            break
-    if here.family == "llama4":
-        selection = logits
-    order = graph.make("argsort", (selection,), count, tokens, value=I32)
-    chosen = graph.view(order, used, tokens, strides=(order.strides[1],))
-    weights = graph.make("get_rows", (graph.view(chances, 1, count, tokens), chosen), 1, used, tokens)
-    if late_softmax:
-        weights = graph.view(graph.like("soft_max", graph.view(weights, used, tokens)), 1, used, tokens)
-    elif here.family in _NORMED:
-        flat = graph.view(weights, used, tokens)
-        total = graph.like("clamp", graph.make("sum_rows", (flat,), 1, tokens))
-        weights = graph.view(graph.like("div", flat, total), 1, used, tokens)
-    graph.run(weights)
-    current = graph.view(source, source.extents[0], 1, tokens)
-    if early:
-        current = graph.like("mul", graph.make("repeat", (current,), source.extents[0], used, tokens), weights)
-    middle = _expert_middle(here, current, block, chosen, used)
-    down = _by_expert(here, middle, block, "ffn_down_exps", chosen, used)
-    if not early:
-        down = graph.like("mul", down, weights)
-    graph.run(down)
-    views = []
-    for _ in range(used):
-        views.append(graph.view(down, down.extents[0], tokens, strides=(down.strides[2],)))
-        graph.run(views[-1])
-    result = views[0]
-    for view in views[1:]:
-        result = graph.like("add", result, view)
-        graph.run(result)
-    return result if used > 1 else graph.dense(result)
-
-
-def _by_expert(here: Context, source: Node, block: int, stem: str, chosen: Node, used: int) -> Node:
-    graph = here.graph
-    weight = here.need(block, stem)
-    result = graph.make("mul_mat_id", (weight, source, chosen), weight.extents[1], used, source.extents[2])
-    bias = here.of(block, stem, "bias")
-    return result if bias is None else graph.like("add_id", result, bias, chosen)
-
-
-def _expert_middle(here: Context, source: Node, block: int, chosen: Node, used: int) -> Node:
-    graph = here.graph
-    if here.of(block, "ffn_gate_up_exps") is not None:
-        both = _by_expert(here, source, block, "ffn_gate_up_exps", chosen, used)
-        half = both.extents[0] // 2
-        gate, up = (graph.view(both, half, used, source.extents[2], strides=both.strides[1:3]) for _ in range(2))
-        return graph.make("glu", (gate, up), half, used, source.extents[2])
-    up = _by_expert(here, source, block, "ffn_up_exps", chosen, used)
-    if here.of(block, "ffn_gate_exps") is None:
-        result = graph.like("unary", up)
-        return graph.like("sqr", result) if here.family.startswith("nemotron") else result
-    gate = _by_expert(here, source, block, "ffn_gate_exps", chosen, used)
-    return graph.like("glu", gate, up)
-
-
-_SOFTMAX = frozenset(
-    {
-        "llama",
-        "qwen2moe",
-        "qwen3moe",
-        "qwen35moe",
-        "qwen3next",
-        "jamba",
-        "granitehybrid",
-        "granitemoe",
-        "dbrx",
-        "grok",
-        "hunyuan-moe",
-        "olmoe",
-        "phimoe",
-        "maple",
-        "mistral4",
-        "arctic",
-        "deepseek",
-        "mistral3",
-    }
-)
-_NORMED = frozenset(
-    {
-        "llama",
-        "qwen3moe",
-        "qwen35moe",
-        "qwen3next",
-        "granitehybrid",
-        "granitemoe",
-        "dbrx",
-        "grok",
-        "hunyuan-moe",
-        "glm4moe",
-        "deepseek2",
-        "glm-dsa",
-        "deepseek32",
-        "minimax-m2",
-        "minimax-m3",
-        "bailingmoe2",
-        "afmoe",
-        "lfm2moe",
-        "kimi-linear",
-        "kimi-k3",
-        "mistral4",
-        "mistral3",
-        "nemotron_h_moe",
-        "maple",
-        "glm5-next",
-        "qwen4exp",
-    }
-)

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from solver.engines.llamacpp.compute_context import MissingTensor
-from solver.engines.llamacpp.compute_graph import F32, I32
+from solver.engines.llamacpp.compute_context import MissingTensorError
+from solver.engines.llamacpp.compute_graph import F32
 from solver.engines.llamacpp.compute_layers import matrix, norm
 from tensors.cache import CacheKind
 
@@ -23,7 +23,7 @@ def recurrent(here: Context, block: int, source: Node) -> Node:
     """Return what the recurrent mixer of a block makes of a normalised source [hidden, tokens].
 
     Raises:
-        MissingTensor: the block has none that is known here.
+        MissingTensorError: the block has none that is known here.
     """
     if here.of(block, "shortconv.conv") is not None:
         return _short_convolution(here, block, source)
@@ -39,7 +39,7 @@ def recurrent(here: Context, block: int, source: Node) -> Node:
 def _state_values(here: Context, block: int) -> int:
     term = here.term(block, CacheKind.RECURRENT)
     if term is None:
-        raise MissingTensor(f"blk.{block}: no state")
+        raise MissingTensorError(f"blk.{block}: no state")
     return term.state_values
 
 
@@ -64,14 +64,14 @@ def _keep(here: Context, block: int, name: str, width: int, value: Node) -> None
     here.graph.run(here.graph.into("cpy", here.graph.view(cache, width, here.sequences), value))
 
 
-def _convolved(here: Context, block: int, mixed: Node, stem: str, reach: int, channels: int, name: str = "r") -> Node:
+def _convolved(here: Context, block: int, mixed: Node, reach: int, channels: int) -> Node:
     """Return the causal convolution's input: the last values of each sequence, then the new ones of `mixed`."""
     graph, sequences, each = here.graph, here.sequences, here.sequence_tokens
-    state = _states(here, block, name, reach * channels)
+    state = _states(here, block, "r", reach * channels)
     state = graph.view(state, reach, channels, sequences)
     joined = graph.make("concat", (state, graph.permute(mixed, 1, 0, 2, 3)), reach + each, channels, sequences)
     last = graph.view(joined, reach, channels, sequences, strides=joined.strides[1:3])
-    _keep(here, block, name, reach * channels, last)
+    _keep(here, block, "r", reach * channels, last)
     return joined
 
 
@@ -118,7 +118,6 @@ def _scan(
     """Return a selective scan: its results and, behind them, the new states, which are copied back."""
     graph, sequences = here.graph, here.sequences
     cache = here.state(block, "s", values)
-    ids = here.filled("state copies", I32, sequences)
     states = graph.view(graph.view(cache, values, sequences), *shape, sequences)
     count = x.extents[0] * x.extents[1] * x.extents[2] * x.extents[3]
     sources = (states, x, step, here.need_bare(block, "ssm_a"), b, c, here.state_ids(sequences))
@@ -181,7 +180,7 @@ def _delta_net(here: Context, block: int, source: Node) -> Node:
     alpha = graph.view(graph.product(here.need(block, "ssm_alpha", "ssm_ba"), source), heads, each, sequences)
     alpha = graph.like("unary", graph.like("add", alpha, here.need_bare(block, "ssm_dt.bias", "ssm_dt")))
     gate = graph.view(graph.like("mul", alpha, here.need_bare(block, "ssm_a")), 1, heads, each, sequences)
-    joined = _convolved(here, block, mixed, "ssm_conv1d", reach, channels)
+    joined = _convolved(here, block, mixed, reach, channels)
     state = graph.view(_states(here, block, "s", head * inner), head, head, heads, sequences)
     packed = graph.like("unary", graph.make("ssm_conv", (joined, kernel), channels, each, sequences))
     row = packed.strides[1]
@@ -227,7 +226,7 @@ def _short_convolution(here: Context, block: int, source: Node) -> Node:
     packed = graph.product(here.need(block, "shortconv.in_proj"), graph.view(source, here.hidden, each, sequences))
     b, c, x = (graph.view(packed, width, each, sequences, strides=packed.strides[1:3]) for _ in range(3))
     mixed = graph.like("mul", b, x)
-    joined = _convolved(here, block, mixed, "shortconv.conv", reach, width)
+    joined = _convolved(here, block, mixed, reach, width)
     result = graph.make("ssm_conv", (joined, kernel), width, each, sequences)
     result = graph.product(here.need(block, "shortconv.out_proj"), graph.like("mul", c, result))
     return graph.view(result, result.extents[0], here.tokens)
