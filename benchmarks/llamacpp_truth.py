@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from benchmarks.llamacpp_check import Checked, Interval, check
 from benchmarks.llamacpp_models import read_models, unpack_headers
 from benchmarks.llamacpp_rows import Row, read_rows
-from solver.engines.llamacpp.memory import not_predicted
+from solver.engines.llamacpp.compute import compute_interval
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -83,7 +83,7 @@ def _folder() -> Path:
 
 def _outcome(row: Row, models: Mapping[str, Inventory]) -> Checked:
     """Return what a comparison says; runs whose placement the engine chose are not compared."""
-    return check(row, models, not_predicted) if row.counts or row.drafts else Checked(0, (), (), refused=False)
+    return check(row, models, compute_interval) if row.counts or row.drafts else Checked(0, (), (), refused=False)
 
 
 def _print_table(rows: Sequence[tuple[str, Row, Checked]]) -> None:

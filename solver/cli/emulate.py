@@ -69,6 +69,7 @@ def emulate(
 ) -> ExitCode:
     """Show where a llama.cpp command line puts every tensor, cache and buffer."""
     # The engine's tables are imported where they are needed, and nowhere else.
+    from solver.engines.llamacpp.compute import compute_interval  # noqa: PLC0415
     from solver.engines.llamacpp.emulation import emulate as emulated  # noqa: PLC0415
     from solver.engines.llamacpp.profile import DEFAULT_BUILD, profile_of  # noqa: PLC0415
 
@@ -82,7 +83,7 @@ def emulate(
     def read(path: str) -> Inventory:
         return reading.read(path)
 
-    emulation = emulated(profile_of(build or DEFAULT_BUILD), command, free, host_free, read)
+    emulation = emulated(profile_of(build or DEFAULT_BUILD), command, free, host_free, read, compute_interval)
     if output.json:
         write_document(emulation_document(emulation))
     elif output.format is not None:
