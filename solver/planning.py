@@ -18,6 +18,7 @@ from tensors.units import format_bytes
 if TYPE_CHECKING:
     from solver.closed_form import PlanCheck
     from solver.cluster import Cluster, ClusterNode
+    from solver.engines.servers.build import ServedProblem
     from solver.problem import Placement, Problem
     from solver.projection import PlanStage, PoolLoad, Seam, Transfer
     from solver.suggestions import Variants
@@ -36,7 +37,8 @@ ASSUMED_IMBALANCE = Fraction(11, 10)
 class Setting:
     """What stands behind a problem that was built from a model.
 
-    The model, the machines, the request, the engine and its notes.
+    The model, the machines, the request, the engine and its notes. `build` is whose rules the engine's are and `served`
+    what figures of its ranks are made from; None for an engine that has none.
     """
 
     inventory: Inventory
@@ -44,6 +46,8 @@ class Setting:
     workload: Workload
     engine: str
     notes: tuple[str, ...]
+    build: str | None
+    served: ServedProblem | None
 
     @property
     def nodes(self) -> dict[str, ClusterNode]:

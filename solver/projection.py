@@ -18,16 +18,18 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from solver.cluster import ClusterNode
-    from solver.problem import Placement, Problem
+    from solver.problem import Node, Placement, Problem
     from tensors.architecture import Architecture
 
 __all__ = [
     "Parts",
+    "Place",
     "PlanStage",
     "PoolLoad",
     "Seam",
     "Transfer",
     "check_of",
+    "place_of",
     "pools_of",
     "seams_of",
     "stages_of",
@@ -39,8 +41,21 @@ _INDEX_BYTES = 4
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """Where a node of a problem is: its machine and its pool. Usable and reserve are None for an abstract problem."""
+
+    machine: str
+    pool: str
+    usable_bytes: int | None
+    reserve_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class PlanStage:
-    """One stage with what it holds. `head` says that the model's head is with it."""
+    """One stage with what it holds. `head` says that the model's head is with it.
+
+    `node` is the problem's node, `machine` the machine that it is or is a device of.
+    """
 
     chain: int
     start: int
@@ -48,6 +63,7 @@ class PlanStage:
     head: bool
     role: str
     node: str
+    machine: str
     device: str
     devices: tuple[str, ...]
     pool: str
@@ -128,7 +144,7 @@ def stages_of(
     stages = []
     for stage in placement.stages:
         load = stage_load(problem, stage)
-        pool = pool_name(stage.node, cluster_nodes)
+        place = place_of(problem.nodes_by_name[stage.node], cluster_nodes)
         stages.append(
             PlanStage(
                 chain=0,
@@ -137,9 +153,10 @@ def stages_of(
                 head=stage.end == len(problem.blocks),
                 role="one",
                 node=stage.node,
-                device=pool,
-                devices=(pool,),
-                pool=pool,
+                machine=place.machine,
+                device=place.pool,
+                devices=(place.pool,),
+                pool=place.pool,
                 weight_bytes=load.weight_bytes,
                 cache_bytes=load.cache_bytes,
                 other_bytes=load.other_bytes,
@@ -149,11 +166,28 @@ def stages_of(
     return tuple(stages)
 
 
-def pool_name(node: str, cluster_nodes: dict[str, ClusterNode] | None) -> str:
-    """Return the name of a node's one pool: the node's own for an abstract problem."""
+def place_of(node: Node, cluster_nodes: dict[str, ClusterNode] | None) -> Place:
+    """Return where a node is: itself for an abstract problem, else a pool of a machine of the cluster.
+
+    A device of several of its machine is called MACHINE/gpuN; one that is its machine's only one, like the machine.
+
+    Raises:
+        KeyError: the cluster has no such machine, or the machine no such card.
+    """
+    name = node.machine or node.name
     if cluster_nodes is None:
-        return node
-    return f"{node}/unified" if cluster_nodes[node].unified else f"{node}/ram"
+        return Place(name, node.name, None, None)
+    machine = cluster_nodes[name]
+    if machine.unified or not machine.gpus:
+        pool = f"{name}/unified" if machine.unified else f"{name}/ram"
+        return Place(name, pool, machine.memory_bytes, machine.reserve_bytes)
+    cards = {
+        f"{name}/gpu{number}": group
+        for number, group in enumerate(group for group in machine.gpus for _ in range(group.count))
+    }
+    pool = node.name if node.machine is not None else next(iter(cards))
+    card = cards[pool]
+    return Place(name, pool, card.memory_bytes, card.reserve.bytes_of(card.memory_bytes))
 
 
 def pools_of(
@@ -163,14 +197,14 @@ def pools_of(
     held = {stage.node: stage for stage in stages}
     pools = []
     for node in problem.nodes:
-        machine = None if cluster_nodes is None else cluster_nodes[node.name]
+        place = place_of(node, cluster_nodes)
         stage = held.get(node.name)
         pools.append(
             PoolLoad(
-                pool=pool_name(node.name, cluster_nodes),
-                node=node.name,
-                usable_bytes=None if machine is None else machine.memory_bytes,
-                reserve_bytes=None if machine is None else machine.reserve_bytes,
+                pool=place.pool,
+                node=place.machine,
+                usable_bytes=place.usable_bytes,
+                reserve_bytes=place.reserve_bytes,
                 budget_bytes=node.budget_bytes,
                 parts=Parts(
                     weights=0 if stage is None else stage.weight_bytes,
@@ -187,10 +221,14 @@ def check_of(problem: Problem, stages: tuple[PlanStage, ...], factor: Fraction) 
     """Return the closed forms beside the loads; None where the stages hold nothing at all."""
     if sum(stage.load_bytes for stage in stages) == 0 or problem.total_bytes <= 0:
         return None
+    budgets: dict[str, int] = {}
+    for node in problem.nodes:
+        machine = node.machine or node.name
+        budgets[machine] = budgets.get(machine, 0) + node.budget_bytes
     return check_plan(
         problem.total_bytes,
-        [node.budget_bytes for node in problem.nodes],
-        [DeviceLoad(stage.node, stage.load_bytes, stage.budget_bytes) for stage in stages],
+        list(budgets.values()),
+        [DeviceLoad(stage.machine, stage.load_bytes, stage.budget_bytes) for stage in stages],
         largest_item_bytes(problem),
         imbalance_factor=factor,
     )

@@ -18,7 +18,7 @@ from solver.objectives import Objective, objectives_named
 from solver.planning import ASSUMED_IMBALANCE
 from solver.problem import Placement, Problem, Stage
 from solver.problem_file import problem_from_document
-from solver.projection import check_of, pools_of, seams_of, stages_of, transfers_of
+from solver.projection import check_of, place_of, pools_of, seams_of, stages_of, transfers_of
 from solver.provers import ConstraintSolver, provers_for
 from solver.recheck_levels import level_findings
 from solver.report.plan_json import (
@@ -68,6 +68,7 @@ class _Stage(msgspec.Struct, frozen=True):
     start: _Boundary
     end: _Boundary
     node: str
+    device: str | None = None
 
 
 class _Level(msgspec.Struct, frozen=True):
@@ -108,6 +109,11 @@ class Claim:
     placement: Placement | None
     header_sha256: str | None
     said: dict[str, Any]
+
+    @property
+    def is_of_engine(self) -> bool:
+        """Return whether the plan follows the rules of an engine, which has devices of its own."""
+        return self.said["inputs"].get("engine_build") is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +157,7 @@ def claim_from_bytes(content: bytes, where: str) -> Claim:
     problem = problem_from_document(document.inputs.problem, f"{where}, inputs.problem")
     cluster = document.inputs.cluster
     machines = None if cluster is None else cluster_from_document(cluster, f"{where}, inputs.cluster").nodes
-    stages = tuple(Stage(stage.start, stage.end, stage.node) for stage in document.stages)
+    stages = tuple(Stage(stage.start, stage.end, _node_of(stage, problem)) for stage in document.stages)
     return Claim(
         where=where,
         problem=problem,
@@ -162,6 +168,12 @@ def claim_from_bytes(content: bytes, where: str) -> Claim:
         header_sha256=document.inputs.header_sha256,
         said=said,
     )
+
+
+def _node_of(stage: _Stage, problem: Problem) -> str:
+    """Return the problem's node of a stage: its machine, or its device where the machine has several."""
+    device = None if stage.device is None else problem.nodes_by_name.get(stage.device)
+    return stage.node if device is None or device.machine != stage.node else device.name
 
 
 def _objectives(document: _Document, where: str) -> tuple[Objective, ...]:
@@ -254,7 +266,17 @@ def _input_findings(claim: Claim) -> Iterator[Finding]:
 
 
 def _machines_match(claim: Claim) -> bool:
-    return claim.nodes is None or list(claim.nodes) == [node.name for node in claim.problem.nodes]
+    if claim.nodes is None:
+        return True
+    names = list(dict.fromkeys(node.machine or node.name for node in claim.problem.nodes))
+    try:
+        for node in claim.problem.nodes:
+            place_of(node, claim.nodes)
+    except KeyError:
+        return False
+    # An engine leaves out machines that it cannot use.
+    kept = [name for name in claim.nodes if name in names] if claim.is_of_engine else list(claim.nodes)
+    return kept == names
 
 
 def _figures(claim: Claim, placement: Placement) -> Iterator[Finding]:

@@ -27,7 +27,7 @@ from solver.effort import Effort
 from solver.objectives import objectives_named
 from solver.planning import plan as solve_plan
 from solver.problem_file import problem_to_document
-from solver.report.plan_json import PlanInputs, plan_document
+from solver.report.plan_json import PlanInputs, plan_document, ranks_of
 from solver.solve import Outcome
 from tensors.sources import shown_location
 
@@ -106,6 +106,11 @@ def _write(
     from solver.report.plan_text import plan_text  # noqa: PLC0415 - JSON needs none of it
 
     write_text(plan_text(answer, paint(), timings=not output.no_timings))
+    ranks = ranks_of(answer)
+    if ranks is not None:
+        from solver.report.ranks_text import ranks_text  # noqa: PLC0415 - of engines with ranks alone
+
+        write_text("\n" + ranks_text(ranks, paint()))
 
 
 def _shown_model(model: str | None, output: PlanOutputOptions) -> str | None:

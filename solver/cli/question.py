@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from solver.cli.inputs import cluster_of
-from solver.cli.options import ClusterOptions, EngineName, EngineOptions, RuleOptions, WorkloadOptions
+from solver.cli.options import ClusterOptions, EngineOptions, RuleOptions, WorkloadOptions
 from solver.cli.reading import ReadOptions
-from solver.engines.generic import generic
+from solver.engines.table import ENGINES
 from solver.engines.variants import ModelVariants
 from solver.errors import UsageError
 from solver.planning import Setting
@@ -20,6 +20,7 @@ from tensors.sources import has_scheme
 if TYPE_CHECKING:
     from solver.cli.options import ProblemOptions
     from solver.cluster import Cluster
+    from solver.engines.table import Engine
     from solver.problem import Problem, Rules
     from tensors.inventory import Inventory
 
@@ -61,9 +62,10 @@ def question_of(
         return Question(checked(replace(asked, rules=_merged(asked.rules, rules)), _WHERE), None, None, None, ())
     machines = cluster_of(cluster, "plan", has_model=model is not None)
     inventory, remarks = _example() if model is None else (reading.read(model), ())
-    setting, asked = setting_of(inventory, machines, workload, engine, rules.rules())
+    own = rules.rules()
+    setting, asked = setting_of(inventory, machines, workload, engine, own)
     path = None if model is None or has_scheme(model) else str(Path(model).absolute())
-    variants = ModelVariants(inventory, machines, setting.workload, asked.rules)
+    variants = ModelVariants(inventory, machines, setting.workload, own, ENGINES[engine.engine].build)
     return Question(checked(asked, _WHERE), setting, variants, path, remarks)
 
 
@@ -73,21 +75,40 @@ def setting_of(
     """Return the setting and the problem of a model on a cluster.
 
     Raises:
-        UsageError: the engine's rules are not known to this version.
+        UsageError: a flag asks for what the engine's rules have no place for.
         ArchitectureError: the cache cannot be sized.
     """
-    if engine.engine is not EngineName.GENERIC:
-        raise UsageError(
-            f'layerfit plan, --engine: the rules of "{engine.engine}" are not in this version; expected generic. '
-            "Leave it out."
-        )
+    chosen = ENGINES[engine.engine]
+    _refuse_beside_engine(chosen, options)
     workload = options.workload(engine.engine, inventory.architecture.context_tokens)
+    if options.indexer is None:
+        workload = replace(workload, indexer=chosen.indexer)
     try:
-        placed = generic(inventory, cluster, workload, rules)
+        placed = chosen.build(inventory, cluster, workload, rules)
     except ArchitectureError as error:
+        if not chosen.given_cache:
+            raise
         advice = "Give --cache-bytes-per-token to plan without that rule."
         raise ArchitectureError(error.model, f"{error.problem} {advice}") from None
-    return Setting(inventory, cluster, workload, engine.engine.value, placed.notes), placed.problem
+    setting = Setting(
+        inventory, cluster, workload, engine.engine.value, placed.notes, build=placed.build, served=placed.served
+    )
+    return setting, placed.problem
+
+
+def _refuse_beside_engine(engine: Engine, options: WorkloadOptions) -> None:
+    """Refuse what an engine does in one way alone."""
+    asked = {
+        "--cache-bytes-per-token": options.cache_bytes_per_token is not None and not engine.given_cache,
+        "--indexer": options.indexer not in (None, engine.indexer) and not engine.given_cache,
+        "--resident-nextn": options.resident_nextn and not engine.resident_nextn,
+    }
+    for flag, is_refused in asked.items():
+        if is_refused:
+            raise UsageError(
+                f"layerfit plan, {flag}: the rules of {engine.name} leave no choice there; expected it without. "
+                "Leave it out."
+            )
 
 
 def _example() -> tuple[Inventory, tuple[str, ...]]:

@@ -21,10 +21,11 @@ from tensors.units import format_bytes
 
 if TYPE_CHECKING:
     from solver.cluster import Cluster, ClusterNode
+    from solver.engines.servers.build import ServedProblem
     from solver.workload import Workload
     from tensors.inventory import Inventory
 
-__all__ = ["EnginePlan", "generic", "is_token_table", "tied_bytes"]
+__all__ = ["EnginePlan", "active_weight_bytes", "generic", "is_token_table", "tied_bytes"]
 
 # Activations cross a seam as 16-bit floats.
 _ACTIVATION_VALUE_BYTES = 2
@@ -32,10 +33,16 @@ _ACTIVATION_VALUE_BYTES = 2
 
 @dataclass(frozen=True, slots=True)
 class EnginePlan:
-    """A problem as an engine sees it, and notes on what it counts and leaves out."""
+    """A problem as an engine sees it, and notes on what it counts and leaves out.
+
+    `build` is whose rules those are (None for none in particular), `served` what figures of ranks are made from (None
+    where there are no ranks).
+    """
 
     problem: Problem
     notes: tuple[str, ...]
+    build: str | None
+    served: ServedProblem | None
 
 
 def generic(inventory: Inventory, cluster: Cluster, workload: Workload, rules: Rules) -> EnginePlan:
@@ -54,7 +61,7 @@ def generic(inventory: Inventory, cluster: Cluster, workload: Workload, rules: R
     tied = tied_bytes(inventory) if inventory.tied else 0
     head = inventory.part_bytes(Part.HEAD) + tied
     active = [
-        _active_weight_bytes(inventory, summary.weight_bytes, summary.expert_bytes) + cache.cache_bytes
+        active_weight_bytes(inventory, summary.weight_bytes, summary.expert_bytes) + cache.cache_bytes
         for summary, cache in zip(blocks, caches, strict=True)
     ]
     active[-1] += head
@@ -81,7 +88,7 @@ def generic(inventory: Inventory, cluster: Cluster, workload: Workload, rules: R
         links=_links(cluster),
         rules=rules,
     )
-    return EnginePlan(problem=problem, notes=_notes(inventory, cluster, workload))
+    return EnginePlan(problem=problem, notes=_notes(inventory, cluster, workload), build=None, served=None)
 
 
 def tied_bytes(inventory: Inventory) -> int:
@@ -143,7 +150,7 @@ def _given_caches(workload: Workload, bytes_per_token: int, trunk: int, placed: 
     )
 
 
-def _active_weight_bytes(inventory: Inventory, weight_bytes: int, expert_bytes: int) -> int:
+def active_weight_bytes(inventory: Inventory, weight_bytes: int, expert_bytes: int) -> int:
     """Return the weights of a block that one token reads: all but the routed experts it does not use."""
     experts = inventory.architecture.experts
     if experts is None or experts.routed <= 0 or expert_bytes == 0:
@@ -155,8 +162,9 @@ def _node(node: ClusterNode) -> Node:
     if node.gpus:
         raise InputError(
             f"node {node.name}",
-            "it lists cards with memory of their own; expected one pool a node, since this version places on one pool. "
-            "Give the memory that the model may use as the node's memory.",
+            "it lists cards with memory of their own; expected one pool a node, since without an "
+            "engine's rules blocks go to one pool. Name an engine, or give the memory that the model may use as the "
+            "node's memory.",
         )
     return Node(
         name=node.name,

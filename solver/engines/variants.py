@@ -8,12 +8,16 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from solver.cluster import Reserve
-from solver.engines.generic import generic
+from solver.errors import InputError
 from tensors.architecture import MissingFact
 from tensors.cache import cache_type
+from tensors.errors import TensorsError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from solver.cluster import Cluster, ClusterNode
+    from solver.engines.generic import EnginePlan
     from solver.problem import Problem, Rules
     from solver.workload import Workload
     from tensors.inventory import Inventory
@@ -23,12 +27,13 @@ __all__ = ["ModelVariants"]
 
 @dataclass(frozen=True, slots=True)
 class ModelVariants:
-    """A model on a cluster under a workload and rules."""
+    """A model on a cluster under a workload and rules; `build` makes an engine's problem of the four."""
 
     inventory: Inventory
     cluster: Cluster
     workload: Workload
     rules: Rules
+    build: Callable[[Inventory, Cluster, Workload, Rules], EnginePlan]
 
     @property
     def reserve_fraction(self) -> Fraction:
@@ -47,15 +52,19 @@ class ModelVariants:
             return None
         if _bytes_a_value(name) >= max(map(_bytes_a_value, (self.workload.cache_type_k, self.workload.cache_type_v))):
             return None
-        return self._problem(replace(self.workload, cache_type_k=name, cache_type_v=name))
+        try:
+            return self._problem(replace(self.workload, cache_type_k=name, cache_type_v=name))
+        except (InputError, TensorsError):
+            # Not every engine takes every type.
+            return None
 
     def with_reserve(self, fraction: Fraction) -> Problem:
         """Return the problem with at most this share of each memory in reserve."""
         nodes = tuple(_with_reserve(node, fraction) for node in self.cluster.nodes)
-        return generic(self.inventory, replace(self.cluster, nodes=nodes), self.workload, self.rules).problem
+        return self.build(self.inventory, replace(self.cluster, nodes=nodes), self.workload, self.rules).problem
 
     def _problem(self, workload: Workload) -> Problem:
-        return generic(self.inventory, self.cluster, workload, self.rules).problem
+        return self.build(self.inventory, self.cluster, workload, self.rules).problem
 
 
 def _bytes_a_value(name: str) -> Fraction:

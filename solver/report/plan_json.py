@@ -13,13 +13,16 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from solver.cluster_document import cluster_document
+from solver.engines.servers.ranks import served_figures
 from solver.planning import ASSUMED_IMBALANCE
 from solver.problem_file import problem_to_document
 from solver.report.model_json import model_document
+from solver.report.ranks_json import ranks_document
 
 if TYPE_CHECKING:
     from solver.closed_form import PlanCheck
     from solver.effort import Effort
+    from solver.engines.servers.ranks import ServedFigures
     from solver.limits import Value
     from solver.planning import Plan
     from solver.problem import Problem
@@ -34,6 +37,7 @@ __all__ = [
     "instance_sha256",
     "plan_document",
     "pool_document",
+    "ranks_of",
     "seam_document",
     "shown",
     "stage_document",
@@ -59,6 +63,14 @@ class PlanInputs:
     options: tuple[tuple[str, str | int | float | None], ...]
 
 
+def ranks_of(plan: Plan) -> ServedFigures | None:
+    """Return the figures of a plan's ranks; None without a placement, and for an engine that has no ranks."""
+    served = None if plan.setting is None else plan.setting.served
+    if served is None or plan.solution.placement is None:
+        return None
+    return served_figures(served, plan.solution.placement)
+
+
 def instance_sha256(problem: Problem) -> str:
     """Return the hash of a problem's document, keys sorted and without spaces."""
     text = json.dumps(problem_to_document(problem), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
@@ -67,6 +79,7 @@ def instance_sha256(problem: Problem) -> str:
 
 def plan_document(plan: Plan, inputs: PlanInputs, *, timings: bool) -> dict[str, Any]:
     """Return the document of a plan; `timings=False` leaves out wall_ms and deterministic_time and nothing else."""
+    ranks = ranks_of(plan)
     return {
         "schema": PLAN_SCHEMA,
         "inputs": _inputs(plan, inputs),
@@ -82,6 +95,7 @@ def plan_document(plan: Plan, inputs: PlanInputs, *, timings: bool) -> dict[str,
         "transfer": [transfer_document(transfer) for transfer in plan.transfers],
         "reasons": list(plan.reasons),
         "notes": list(plan.notes),
+        **({} if ranks is None else {"ranks": ranks_document(ranks)}),
         "solver": _solver(plan, inputs.effort, timings=timings),
     }
 
@@ -95,7 +109,7 @@ def _inputs(plan: Plan, inputs: PlanInputs) -> dict[str, Any]:
         "cluster": None if setting is None else cluster_document(setting.cluster),
         "problem": problem_to_document(plan.problem),
         "instance_sha256": instance_sha256(plan.problem),
-        "engine_build": None,
+        "engine_build": None if setting is None else setting.build,
         "options": dict(inputs.options),
     }
 
@@ -147,7 +161,7 @@ def stage_document(stage: PlanStage) -> dict[str, Any]:
         "end": stage.end,
         "head": stage.head,
         "role": stage.role,
-        "node": stage.node,
+        "node": stage.machine,
         "device": stage.device,
         "devices": list(stage.devices),
         "pool": stage.pool,

@@ -25,7 +25,7 @@ __all__ = ["headline", "remarks", "request_facts", "unused_facts", "verdict"]
 def headline(plan: Plan) -> str:
     """Say in one sentence what was asked and how it ended."""
     subject, plural = _subject(plan)
-    offered = len(plan.problem.nodes)
+    offered = len({node.machine or node.name for node in plan.problem.nodes})
     these = "this 1 node" if offered == 1 else f"these {offered:,} nodes"
     match plan.outcome:
         case Outcome.INFEASIBLE:
@@ -33,7 +33,7 @@ def headline(plan: Plan) -> str:
         case Outcome.UNKNOWN:
             why = "the search was interrupted" if plan.solution.interrupted else "the limits ran out"
             return f"Whether {subject} {'fit' if plural else 'fits'} on {these} is not known: {why} first."
-    used = len({stage.node for stage in plan.stages})
+    used = len({stage.machine for stage in plan.stages})
     where = f"{used:,} of {count(offered, 'node')}"
     return f"{subject} {'fit' if plural else 'fits'} on {where}, {_standing(plan.solution.levels)}."
 

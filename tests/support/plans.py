@@ -104,7 +104,7 @@ def model_plan(
     """Plan a model on the machines of a cluster file."""
     cluster = parse_cluster(cluster_text, "machines.toml")
     placed = generic(inventory, cluster, workload, rules)
-    return plan(placed.problem, setting=Setting(inventory, cluster, workload, "generic", placed.notes))
+    return plan(placed.problem, setting=Setting(inventory, cluster, workload, "generic", placed.notes, None, None))
 
 
 def stopped_plan(*, interrupted: bool, bound: Value | None = Fraction(3, 4), wall_ms: int = 60_000) -> Plan:

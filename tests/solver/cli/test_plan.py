@@ -136,14 +136,16 @@ def test_every_flag_of_plan_is_tried_here_or_below() -> None:
     assert {field.name for group in groups for field in fields(group)} == tried | elsewhere
 
 
-def test_an_engine_that_is_not_known_yet_is_refused_by_name(
+def test_what_an_engine_does_in_one_way_alone_is_no_choice(
     tiny_model: Path, cluster: Path, layerfit: Layerfit
 ) -> None:
-    assert (
-        2,
-        "",
-        'layerfit plan, --engine: the rules of "vllm" are not in this version; expected generic. Leave it out.\n',
-    ) == layerfit("plan", tiny_model, "--cluster", cluster, "--engine", "vllm")
+    for flag in (("--cache-bytes-per-token", "9"), ("--indexer", "none"), ("--resident-nextn",)):
+        assert (
+            2,
+            "",
+            f"layerfit plan, {flag[0]}: the rules of llamacpp leave no choice there; expected it without. "
+            "Leave it out.\n",
+        ) == layerfit("plan", tiny_model, "--cluster", cluster, "--engine", "llamacpp", *flag)
 
 
 def test_without_model_and_cluster_the_example_is_planned_and_said_to_be_one(layerfit: Layerfit) -> None:
