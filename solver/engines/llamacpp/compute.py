@@ -36,11 +36,11 @@ _KEPT_ANSWERS: Final = 64
 
 _Margin = tuple[Fraction, Fraction]
 
-_COMPARED: Final[_Margin] = (Fraction(-3, 100), Fraction(3, 100))
+_COMPARED: Final[_Margin] = (Fraction(-5, 100), Fraction(5, 100))
 """Families whose graphs were compared with runs: what another setting may show."""
 
 _UNSEEN: Final[_Margin] = (Fraction(-25, 100), Fraction(35, 100))
-"""Families whose graphs follow from their tensors alone; the compared ones did within a tenth below and a third above."""
+"""Families whose graphs follow from their tensors alone: with its traits forgotten, a compared one in 24 exceeds this."""
 
 _OTHER_DEVICES: Final[_Margin] = (Fraction(-30, 100), Fraction(40, 100))
 """Devices that split or fuse operations in their own way."""
@@ -154,7 +154,8 @@ def _simulated(inventory: Inventory, settings: Settings, assignment: Assignment,
         runs = [simulate(inventory, settings, assignment, copies, pinned=True)]
         if may_differ:
             runs.append(simulate(inventory, settings, assignment, copies, pinned=False))
-    except MissingTensorError:
+    except (MissingTensorError, ArithmeticError, IndexError):
+        # Shapes that no such block can have: what a header says is not to be trusted.
         return None
     return tuple(runs)
 

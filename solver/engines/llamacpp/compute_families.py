@@ -32,8 +32,8 @@ class Traits:
     recorded before what reads it. `scaled_residual`: what is added is scaled. `activation`: of feed-forward parts
     without a gate. `both_forwards`: dense and routed parts are summed. `early_experts`: weighed before they run.
 
-    Ends. `scaled_embedding`, `scaled_head`: by a node. `head_nodes`: nodes after the logits. `late_rows`: tokens without
-    logits are dropped after the last block; `kept_residual`: what leaves it is a result of its own.
+    Ends. `scaled_embedding`, `scaled_head`: by a node. `head_nodes`: nodes after the logits. `late_rows`: tokens
+    without logits are dropped after the last block; `kept_residual`: what leaves it is a result of its own.
     """
 
     rope: bool = True
@@ -114,7 +114,7 @@ COMPARED: Final = _names(
 """Families whose simulated buffers were compared with those of runs, and are the same to the byte but for oddities."""
 
 NOT_UNDERSTOOD: Final = _names("deepseek4 glm5-next kimi-k3 minimax-01 minimax-m3 qwen4exp")
-"""Families with parts that no graph here has: compressed caches, residual banks, blocks of cells chosen by an indexer."""
+"""Families with parts that no graph here has: compressed caches, residual banks, cells chosen by the block."""
 
 CENTRED: Final = _names("cohere2 cohere2moe command-r dbrx mpt olmo orion")
 """Families whose norms subtract the mean although they have no shift."""

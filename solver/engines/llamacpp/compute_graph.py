@@ -152,14 +152,11 @@ class Graph:
         """Return a look at the memory of `source`; dense unless strides (of dimensions 1, 2, 3) are given."""
         shape = _shape(*extents)
         dense = contiguous(shape, source.value)
-        if strides is not None:
-            second, third, fourth = (*strides, dense[3], dense[3])[:3]
-            if len(strides) == 1:
-                third = second * shape[1]
-                fourth = third * shape[2]
-            elif len(strides) == 2:
-                fourth = third * shape[2]
-            dense = (source.value, second, third, fourth)
+        if strides:
+            given = [source.value, *strides]
+            while len(given) < len(shape):
+                given.append(given[-1] * shape[len(given) - 1])
+            dense = (given[0], given[1], given[2], given[3])
         return Node("view", shape, dense, source.value, (source,), source.root or source)
 
     def permute(self, source: Node, *axes: int) -> Node:

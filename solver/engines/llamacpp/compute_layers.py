@@ -58,8 +58,8 @@ def matrix(here: Context, source: Node, block: int, stem: str) -> Node:
 def turned(here: Context, node: Node, label: str, side: str, width: int) -> Node:
     """Return keys, queries or values turned by a Hadamard matrix, as they are before they are quantised.
 
-    Only where the type of the cache is quantised and the head is a multiple of 64 wide; keys use the largest matrix that
-    divides the head, values one of 64 (src/llama-kv-cache.cpp: attn_rot_k, attn_rot_v).
+    Only where the type of the cache is quantised and the head is a multiple of 64 wide; keys use the largest matrix
+    that divides the head, values one of 64 (src/llama-kv-cache.cpp: attn_rot_k, attn_rot_v).
     """
     graph = here.graph
     kind = here.settings.type_k if side == "k" else here.settings.type_v

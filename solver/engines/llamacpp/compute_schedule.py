@@ -8,7 +8,7 @@ every copy, and every input, exists `copies` times and is never given up.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from solver.engines.llamacpp.compute_graph import HOST_PLACE, NOWHERE, Node
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from solver.engines.llamacpp.compute_graph import Graph
 
 __all__ = ["Schedule", "schedule"]
+
+_Step: TypeAlias = tuple[Node, tuple[Node, ...], int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,60 +100,79 @@ def _copy(node: Node) -> Node:
     return copy
 
 
-def _split(graph: Graph, places: dict[int, int], copies: int) -> Schedule:
-    steps: list[tuple[Node, tuple[Node, ...], int]] = []
-    pending: list[tuple[Node, tuple[Node, ...], int]] = []
-    copied: dict[tuple[int, int], list[Node]] = {}
-    split_inputs: list[tuple[Node, int]] = []
-    inputs: list[Node] = []
-    current = next((places[id(node)] for node in graph.nodes if not node.is_view_operation), HOST_PLACE)
+class _Splitter:
+    """The split that is open, and what has been copied to which place."""
 
-    def close(place: int) -> None:
-        for source in inputs:
-            steps.append(
-                (Node("keep", (1, 1, 1, 1), (1, 1, 1, 1), 1, (), source.root or source), (source,), places[id(source)])
-            )
-            steps.append((copied[id(source), place][0], (), place))
-        steps.extend(pending)
-        split_inputs.extend((source, place) for source in inputs)
-        inputs.clear()
-        pending.clear()
+    def __init__(self, places: dict[int, int], copies: int, place: int) -> None:
+        self.places = places
+        self.copies = copies
+        self.place = place
+        self.steps: list[_Step] = []
+        self.pending: list[_Step] = []
+        self.inputs: list[Node] = []
+        self.copied: dict[tuple[int, int], list[Node]] = {}
+        self.split_inputs: list[tuple[Node, int]] = []
 
-    for node in graph.nodes:
-        place = places[id(node)]
+    def add(self, node: Node) -> None:
+        """Add a node to the open split, or to a new one where it has to start one."""
+        place = self.places[id(node)]
         if node.is_view_operation:
-            pending.append((node, node.sources, place))
-            continue
-        foreign_weight = inputs and any(
-            source.operation == "weight" and places[id(source)] != current for source in node.sources
+            self.pending.append((node, node.sources, place))
+            return
+        if place != self.place or self._needs_weights_of_another(node):
+            self.close()
+            self.place = place
+        self.pending.append((node, tuple(self._here(source) for source in node.sources), place))
+
+    def _needs_weights_of_another(self, node: Node) -> bool:
+        """Where something was copied already, other weights start a split, so that copies of weights do not add up."""
+        return bool(self.inputs) and any(
+            source.operation == "weight" and self.places[id(source)] != self.place for source in node.sources
         )
-        if place != current or foreign_weight:
-            close(current)
-            current = place
-        sources = []
-        for source in node.sources:
-            where = (source.root or source).place if source.is_placed else places[id(source)]
-            if where == current:
-                sources.append(source)
-                continue
-            key = (id(source), current)
-            if key not in copied:
-                copied[key] = [_copy(source) for _ in range(copies)]
-                inputs.append(source)
-            sources.append(copied[key][0])
-        pending.append((node, tuple(sources), place))
-    close(current)
-    leaves: list[tuple[Node, int]] = []
-    kept: set[int] = set()
-    if copies > 1:
-        for leaf in graph.leaves:
-            if leaf.is_input:
-                place = places[id(leaf)]
-                own = copied.setdefault((id(leaf), place), [leaf, *(_copy(leaf) for _ in range(copies - 1))])
-                leaves.extend((copy, place) for copy in own)
-        for source, place in split_inputs:
-            leaves.extend((copy, place) for copy in copied[id(source), place])
-        kept = {id(leaf) for leaf, _ in leaves}
+
+    def _here(self, source: Node) -> Node:
+        where = (source.root or source).place if source.is_placed else self.places[id(source)]
+        if where == self.place:
+            return source
+        key = (id(source), self.place)
+        if key not in self.copied:
+            self.copied[key] = [_copy(source) for _ in range(self.copies)]
+            self.inputs.append(source)
+        return self.copied[key][0]
+
+    def close(self) -> None:
+        """End the open split: what it copies is held until it is copied, and is there before its nodes."""
+        for source in self.inputs:
+            held = Node("keep", (1, 1, 1, 1), (1, 1, 1, 1), 1, (), source.root or source)
+            self.steps.append((held, (source,), self.places[id(source)]))
+            self.steps.append((self.copied[id(source), self.place][0], (), self.place))
+        self.steps.extend(self.pending)
+        self.split_inputs.extend((source, self.place) for source in self.inputs)
+        self.inputs.clear()
+        self.pending.clear()
+
+
+def _split(graph: Graph, places: dict[int, int], copies: int) -> Schedule:
+    first = next((places[id(node)] for node in graph.nodes if not node.is_view_operation), HOST_PLACE)
+    splitter = _Splitter(places, copies, first)
+    for node in graph.nodes:
+        splitter.add(node)
+    splitter.close()
+    leaves = _copied_leaves(graph, splitter) if copies > 1 else []
+    kept = {id(leaf) for leaf, _ in leaves}
     kept.update(id(node) for node in graph.nodes if node.is_output)
     leaves.extend((leaf, places.get(id(leaf), HOST_PLACE)) for leaf in graph.leaves)
-    return Schedule(tuple(steps), tuple(leaves), frozenset(kept))
+    return Schedule(tuple(splitter.steps), tuple(leaves), frozenset(kept))
+
+
+def _copied_leaves(graph: Graph, splitter: _Splitter) -> list[tuple[Node, int]]:
+    """Return every copy of every input: of the graph first, then of the splits in order."""
+    leaves: list[tuple[Node, int]] = []
+    for leaf in graph.leaves:
+        if leaf.is_input:
+            place = splitter.places[id(leaf)]
+            others = (_copy(leaf) for _ in range(splitter.copies - 1))
+            leaves.extend((copy, place) for copy in splitter.copied.setdefault((id(leaf), place), [leaf, *others]))
+    for source, place in splitter.split_inputs:
+        leaves.extend((copy, place) for copy in splitter.copied[id(source), place])
+    return leaves
