@@ -179,7 +179,7 @@ def small_llama(family: str = "llama", **keys: MetadataValue) -> Inventory:
 
 
 def run(
-    line: str,
+    line: str | Sequence[str],
     *,
     free: Sequence[int] | None = None,
     files: Mapping[str, Inventory] | None = None,
@@ -187,4 +187,5 @@ def run(
 ) -> Emulation:
     """Return the emulation of a line, with files by name; model.gguf is a small llama unless it is among them."""
     there = {"model.gguf": small_llama()} | dict(files or {})
-    return emulate(profile_of(build), line.split(), free, None, there.__getitem__)
+    words = line.split() if isinstance(line, str) else line
+    return emulate(profile_of(build), words, free, None, there.__getitem__)

@@ -123,8 +123,8 @@ def allocated_bytes(tensor: Tensor, backend: Backend) -> int:
 
 @lru_cache(maxsize=2**12)
 def _row_padding(type_name: str, row: int, multiple: int) -> int:
-    kind = _ROW_TYPES[type_name]
-    if kind.block_elements == 1 or row % multiple == 0:
+    kind = _ROW_TYPES.get(type_name)
+    if kind is None or kind.block_elements == 1 or row % multiple == 0:
         return 0
     return (multiple - row % multiple) * kind.block_bytes // kind.block_elements
 
