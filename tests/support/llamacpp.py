@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from solver.engines.llamacpp.emulation import Emulation, emulate
 from solver.engines.llamacpp.profile import DEFAULT_BUILD, profile_of
 from tensors import architecture
+from tensors.errors import SourceError
 from tensors.grouping import group
 from tensors.header import FileHeader, StoredTensor
 from tensors.inventory import Inventory, ModelFile
@@ -188,4 +189,10 @@ def run(
     """Return the emulation of a line, with files by name; model.gguf is a small llama unless it is among them."""
     there = {"model.gguf": small_llama()} | dict(files or {})
     words = line.split() if isinstance(line, str) else line
-    return emulate(profile_of(build), words, free, None, there.__getitem__)
+
+    def read(path: str) -> Inventory:
+        if path not in there:
+            raise SourceError(path, "there is no such file or folder; expected a model. Check the path.")
+        return there[path]
+
+    return emulate(profile_of(build), words, free, None, read)
