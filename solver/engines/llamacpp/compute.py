@@ -13,12 +13,13 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
-from solver.engines.llamacpp import compute_families
 from solver.engines.llamacpp.compute_allocate import Peak, Share, buffer_peaks
 from solver.engines.llamacpp.compute_blocks import build
-from solver.engines.llamacpp.compute_context import MissingTensorError, context
+from solver.engines.llamacpp.compute_context import MissingTensorError, Mode, context
+from solver.engines.llamacpp.compute_envelope import envelope
+from solver.engines.llamacpp.compute_families import COMPARED, NOT_UNDERSTOOD
 from solver.engines.llamacpp.compute_graph import HOST_PLACE
 from solver.engines.llamacpp.compute_schedule import schedule
 from solver.engines.llamacpp.facts import HOST, FlashAttention
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from solver.engines.llamacpp.facts import Assignment, DeviceFacts, Settings
     from tensors.inventory import Inventory
 
-__all__ = ["ComputeBuffer", "ComputeTerm", "compute_buffer", "compute_interval", "simulate"]
+__all__ = ["ComputeBuffer", "ComputeTerm", "compute_buffer", "compute_interval", "simulate", "unseen_interval"]
 
 _MEASURED_BACKENDS: Final = frozenset({"CPU", "RPC"})
 _HOST_ALIGNMENT_BYTES: Final = 32
@@ -40,7 +41,7 @@ _COMPARED: Final[_Margin] = (Fraction(-5, 100), Fraction(5, 100))
 """Families whose graphs were compared with runs: what another setting may show."""
 
 _UNSEEN: Final[_Margin] = (Fraction(-25, 100), Fraction(35, 100))
-"""Families whose graphs follow from their tensors alone: with its traits forgotten, a compared one in 24 exceeds this."""
+"""Families whose graphs follow from their tensors alone: of compared ones taken so, a run in 25 exceeds it."""
 
 _OTHER_DEVICES: Final[_Margin] = (Fraction(-30, 100), Fraction(40, 100))
 """Devices that split or fuse operations in their own way."""
@@ -73,40 +74,56 @@ class ComputeBuffer:
 
 
 def compute_interval(facts: DeviceFacts) -> tuple[int, int] | None:
-    """Return the least and the most bytes of the compute buffer of a device, None where the model is not understood."""
+    """Return the least and the most bytes of the compute buffer of a device."""
     buffer = compute_buffer(facts)
-    return None if buffer is None else (buffer.low_bytes, buffer.high_bytes)
+    return buffer.low_bytes, buffer.high_bytes
 
 
-def compute_buffer(facts: DeviceFacts) -> ComputeBuffer | None:
-    """Return the compute buffer of a device by terms, None where the model is not understood."""
-    peaks = _peaks(facts.inventory, facts.settings, facts.assignment, facts.pipeline_copies)
-    if peaks is None:
-        return None
+def unseen_interval(facts: DeviceFacts) -> tuple[int, int] | None:
+    """Return the interval as if the family had never been seen: what a new family of the same build would get."""
+    buffer = compute_buffer(facts, unseen=True)
+    return buffer.low_bytes, buffer.high_bytes
+
+
+def compute_buffer(facts: DeviceFacts, *, unseen: bool = False) -> ComputeBuffer:
+    """Return the compute buffer of a device by terms, from its graph or else from the widths of its tensors."""
+    question = _Question(facts.settings, facts.assignment, facts.pipeline_copies, unseen)
+    peaks = _peaks(facts.inventory, question)
     place = HOST_PLACE if facts.is_host else facts.device
-    nothing = Peak(0, dict.fromkeys(Share, 0))
-    runs = [peak.get(place, nothing) for peak in peaks]
+    terms = _enveloped(facts, place, unseen=unseen) if peaks is None else _simulated(facts, peaks, place, unseen=unseen)
+    low, high = sum(term.low_bytes for term in terms), sum(term.high_bytes for term in terms)
+    known = (*terms, *_margins(facts, low, high))
+    return ComputeBuffer(tuple(term for term in known if term.low_bytes or term.high_bytes))
+
+
+def _simulated(facts: DeviceFacts, peaks: _Peaks, place: int, *, unseen: bool) -> tuple[ComputeTerm, ...]:
+    runs = [peak.get(place, _NOTHING) for peak in peaks]
     shares = [run.shares for run in runs]
     terms = [
         ComputeTerm(share.value, min(each[share] for each in shares), max(each[share] for each in shares))
         for share in Share
     ]
     low, high = min(run.size_bytes for run in runs), max(run.size_bytes for run in runs)
-    known = [term for term in terms if term.high_bytes or term.low_bytes]
-    open_terms = [
-        ComputeTerm(
-            "norms where a dry run has them",
-            low - sum(term.low_bytes for term in known),
-            high - sum(term.high_bytes for term in known),
-        ),
-        *_margins(facts, low, high),
-    ]
-    return ComputeBuffer((*known, *(term for term in open_terms if term.low_bytes or term.high_bytes)))
+    # The least of every share do not add up to the least of the sums.
+    open_low, open_high = low - sum(term.low_bytes for term in terms), high - sum(term.high_bytes for term in terms)
+    seen = not unseen and facts.inventory.architecture.family in COMPARED
+    below, above = _COMPARED if seen else _UNSEEN
+    return (
+        *terms,
+        ComputeTerm("norms where a dry run has them", open_low, open_high),
+        ComputeTerm("layout of this family", int(low * below), int(high * above)),
+    )
+
+
+def _enveloped(facts: DeviceFacts, place: int, *, unseen: bool) -> tuple[ComputeTerm, ...]:
+    mode = Mode(flash=facts.settings.flash_attention is not FlashAttention.OFF, pinned=True, probe=False, unseen=unseen)
+    here = context(facts.inventory, facts.settings, facts.assignment, mode)
+    parts = envelope(here, place, facts.pipeline_copies)
+    return tuple(ComputeTerm(part.name, part.low_bytes, part.high_bytes) for part in parts)
 
 
 def _margins(facts: DeviceFacts, low: int, high: int) -> list[ComputeTerm]:
-    below, above = _COMPARED if facts.inventory.architecture.family in compute_families.COMPARED else _UNSEEN
-    terms = [ComputeTerm("layout of this family", int(low * below), int(high * above))]
+    terms = []
     backends = {device.backend.name for device in facts.assignment.devices}
     if not backends <= _MEASURED_BACKENDS:
         below, above = _OTHER_DEVICES
@@ -125,61 +142,67 @@ def _largest_on_host(facts: DeviceFacts) -> int:
     if any(override.device == HOST for override in facts.assignment.overrides):
         at_host.update(range(len(slots) - 1))
     parts = (Part.TRUNK, Part.NEXTN)
-    sizes = [
-        tensor.size_bytes for tensor in facts.inventory.tensors if tensor.part in parts and tensor.block in at_host
-    ]
+    sizes = [item.size_bytes for item in facts.inventory.tensors if item.part in parts and item.block in at_host]
     return max(sizes, default=0)
 
 
-_Answer = tuple[dict[int, Peak], ...] | None
-_answers: OrderedDict[tuple[int, Settings, Assignment, int], tuple[Inventory, _Answer]] = OrderedDict()
+@dataclass(frozen=True, slots=True)
+class _Question:
+    settings: Settings
+    assignment: Assignment
+    copies: int
+    unseen: bool
 
 
-def _peaks(inventory: Inventory, settings: Settings, assignment: Assignment, copies: int) -> _Answer:
+_Peaks: TypeAlias = tuple[dict[int, Peak], ...]
+_NOTHING: Final = Peak(0, dict.fromkeys(Share, 0))
+_answers: OrderedDict[tuple[int, _Question], tuple[Inventory, _Peaks | None]] = OrderedDict()
+
+
+def _peaks(inventory: Inventory, question: _Question) -> _Peaks | None:
     """Return the peaks of a run and, where they may differ, of a dry run; one simulation answers for every device."""
-    key = (id(inventory), settings, assignment, copies)
+    key = (id(inventory), question)
     if key not in _answers:
-        _answers[key] = (inventory, _simulated(inventory, settings, assignment, copies))
+        _answers[key] = (inventory, _all_peaks(inventory, question))
         if len(_answers) > _KEPT_ANSWERS:
             _answers.popitem(last=False)
     _answers.move_to_end(key)
     return _answers[key][1]
 
 
-def _simulated(inventory: Inventory, settings: Settings, assignment: Assignment, copies: int) -> _Answer:
-    if inventory.architecture.family in compute_families.NOT_UNDERSTOOD:
+def _all_peaks(inventory: Inventory, question: _Question) -> _Peaks | None:
+    if inventory.architecture.family in NOT_UNDERSTOOD:
         return None
-    may_differ = len(set(assignment.slots)) > 1
+    settings, assignment = question.settings, question.assignment
+    pins = (True, False) if len(set(assignment.slots)) > 1 else (True,)
     try:
-        runs = [simulate(inventory, settings, assignment, copies, pinned=True)]
-        if may_differ:
-            runs.append(simulate(inventory, settings, assignment, copies, pinned=False))
+        flash = _is_fused(inventory, settings, assignment, unseen=question.unseen)
+        modes = [Mode(flash=flash, pinned=pinned, probe=False, unseen=question.unseen) for pinned in pins]
+        return tuple(simulate(inventory, settings, assignment, question.copies, mode) for mode in modes)
     except (MissingTensorError, ArithmeticError, IndexError):
         # Shapes that no such block can have: what a header says is not to be trusted.
         return None
-    return tuple(runs)
 
 
 def simulate(
-    inventory: Inventory, settings: Settings, assignment: Assignment, copies: int, *, pinned: bool
+    inventory: Inventory, settings: Settings, assignment: Assignment, copies: int, mode: Mode
 ) -> dict[int, Peak]:
-    """Return the peak of every place's compute buffer; `pinned` in a run, not in a dry run.
+    """Return the peak of every place's compute buffer.
 
     Raises:
         MissingTensorError: the model has not the tensors of any block that is known.
     """
-    flash = _is_fused(inventory, settings, assignment)
-    here = context(inventory, settings, assignment, flash=flash, pinned=pinned, probe=False)
+    here = context(inventory, settings, assignment, mode)
     build(here)
     alignment = {number: device.backend.alignment_bytes for number, device in enumerate(assignment.devices)}
     return buffer_peaks(schedule(here.graph, copies), {**alignment, HOST_PLACE: _HOST_ALIGNMENT_BYTES})
 
 
-def _is_fused(inventory: Inventory, settings: Settings, assignment: Assignment) -> bool:
+def _is_fused(inventory: Inventory, settings: Settings, assignment: Assignment, *, unseen: bool) -> bool:
     """Return whether attention is fused: as asked for, or where a small graph would run it on its block's device."""
     if settings.flash_attention is not FlashAttention.AUTO:
         return settings.flash_attention is FlashAttention.ON
-    here = context(inventory, settings, assignment, flash=True, pinned=True, probe=True)
+    here = context(inventory, settings, assignment, Mode(flash=True, pinned=True, probe=True, unseen=unseen))
     build(here)
     places = {id(node): place for node, _, place in schedule(here.graph, 1).steps}
     return all(places[id(node)] == here.device(block) for node, block in here.fused)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from solver.engines.llamacpp.facts import Assignment, Settings
     from tensors.inventory import Inventory
 
-__all__ = ["Context", "MissingTensorError", "context", "row_bytes"]
+__all__ = ["Context", "MissingTensorError", "Mode", "context", "row_bytes"]
 
 
 class MissingTensorError(LookupError):
@@ -26,12 +26,27 @@ class MissingTensorError(LookupError):
 _CELL_MULTIPLE = 256
 
 
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """What a graph is laid out for.
+
+    `flash`: attention is fused; `pinned`: norms are held on the device of their block, as in a run; `probe`: for a
+    token of every sequence alone; `unseen`: from its tensors alone, whatever is known of the family.
+    """
+
+    flash: bool
+    pinned: bool
+    probe: bool
+    unseen: bool
+
+
 @dataclass(slots=True)
 class Context:
     """A graph in the making with what its parts need to know.
 
     `tokens` is the micro-batch, `outputs` how many of its tokens have logits; `flash` says that attention is fused,
-    `pinned` that norms are held on the device of their block, as in a run; a dry run forgets to.
+    `pinned` that norms are held on the device of their block, as in a run; a dry run forgets to. `family` is empty
+    where nothing but the tensors is to be used.
     """
 
     inventory: Inventory
@@ -46,6 +61,7 @@ class Context:
     terms: dict[int, tuple[CacheTerm, ...]]
     overrides: tuple[tuple[re.Pattern[str], int], ...]
     blocks: tuple[int, ...]
+    family: str
     pinned: bool
     weights: dict[tuple[str, int], Node] = field(default_factory=dict)
     inputs: dict[str, Node] = field(default_factory=dict)
@@ -71,11 +87,6 @@ class Context:
     def streams(self) -> int:
         """Return how many runs of cells the cache has."""
         return self.settings.streams
-
-    @property
-    def family(self) -> str:
-        """Return the model's family."""
-        return self.inventory.architecture.family
 
     def device(self, block: int) -> int:
         """Return where a block is; the head is one past the last block."""
@@ -112,6 +123,11 @@ class Context:
             if node is not None:
                 return node
         raise MissingTensorError(f"blk.{block}.{stems[0]}.weight")
+
+    def names(self, block: int) -> tuple[str, ...]:
+        """Return the names of a block's tensors."""
+        prefix = f"blk.{block}."
+        return tuple(name for name in self.shapes if name.startswith(prefix))
 
     def whole(self, name: str, slot: int) -> Node:
         """Return a tensor that every model has.
@@ -209,20 +225,17 @@ def row_bytes(kind: CacheType, values: int) -> int:
     return values * kind.block_bytes // kind.block_values
 
 
-def context(
-    inventory: Inventory, settings: Settings, assignment: Assignment, *, flash: bool, pinned: bool, probe: bool
-) -> Context:
+def context(inventory: Inventory, settings: Settings, assignment: Assignment, mode: Mode) -> Context:
     """Return a context with an empty graph for the worst case that is reserved for."""
     tokens = min(settings.context_tokens, settings.micro_batch_tokens)
-    if probe:
+    if mode.probe:
         tokens = settings.sequences
     tokens = -(-tokens // settings.sequences) * settings.sequences
     terms: dict[int, list[CacheTerm]] = {}
     cache = inventory.architecture.cache
     for term in () if isinstance(cache, MissingFact) else cache:
         terms.setdefault(term.block, []).append(term)
-    if inventory.architecture.family in NEVER_FUSED:
-        flash = False
+    family = "" if mode.unseen else inventory.architecture.family
     return Context(
         inventory=inventory,
         settings=settings,
@@ -230,11 +243,12 @@ def context(
         graph=Graph(),
         tokens=tokens,
         outputs=min(tokens, settings.context_tokens, settings.micro_batch_tokens, settings.output_rows),
-        flash=flash,
+        flash=mode.flash and family not in NEVER_FUSED,
         shapes={tensor.name: tensor.shape for tensor in inventory.tensors},
         sizes={tensor.name: tensor.size_bytes for tensor in inventory.tensors},
         terms={block: tuple(items) for block, items in terms.items()},
         overrides=tuple((re.compile(item.pattern), item.device) for item in assignment.overrides),
         blocks=tuple(range(inventory.trunk_blocks)),
-        pinned=pinned,
+        family=family,
+        pinned=mode.pinned,
     )
