@@ -32,6 +32,7 @@ COMMANDS = (
     Command("tiers", "solver.cli.closed_form:tiers", "Count the nodes that a model needs, for each size of memory."),
     Command("route", "solver.cli.closed_form:route", "Say by arithmetic whether a model fits a set of unlike nodes."),
     Command("seams", "solver.cli.closed_form:seams", "Say what crosses the boundaries of nodes, and for how long."),
+    Command("export", "solver.cli.export:export", "Print what to type on each machine, emulated before it is printed."),
     Command("emulate", "solver.cli.emulate:emulate", "Show where a llama.cpp command would put every tensor."),
     Command("synth", "solver.cli.synth:synth", "Write header-only model files, for tests and demonstrations."),
 )

@@ -106,11 +106,31 @@ def _write(
     from solver.report.plan_text import plan_text  # noqa: PLC0415 - JSON needs none of it
 
     write_text(plan_text(answer, paint(), timings=not output.no_timings))
+    _write_of_engine(answer, question)
+
+
+def _write_of_engine(answer: Plan, question: Question) -> None:
+    """Write what an engine has beside the plan: its ranks, and what to type."""
+    if answer.setting is None or answer.setting.build is None or not answer.stages:
+        return
+    # Of engines alone.
+    from solver.cli.export import wanted_of_plan  # noqa: PLC0415
+    from solver.engines.commands import Refusal  # noqa: PLC0415
+    from solver.engines.exporting import exported  # noqa: PLC0415
+    from solver.report.export_text import export_text  # noqa: PLC0415
+    from solver.report.ranks_text import ranks_text  # noqa: PLC0415
+
     ranks = ranks_of(answer)
     if ranks is not None:
-        from solver.report.ranks_text import ranks_text  # noqa: PLC0415 - of engines with ranks alone
-
         write_text("\n" + ranks_text(ranks, paint()))
+    wanted = wanted_of_plan(answer, question.model_path)
+    if wanted is None:
+        return
+    result = exported(wanted.planned_for, wanted, None)
+    if isinstance(result, Refusal):
+        write_note(f"layerfit plan: there is nothing to type for {result.engine}: {result.reason}")
+    else:
+        write_text("\n" + export_text(result, paint()))
 
 
 def _shown_model(model: str | None, output: PlanOutputOptions) -> str | None:
