@@ -1,7 +1,8 @@
 """Bounds of a compute buffer where no graph of the model is known: from the widths of its tensors alone.
 
-Below, what any graph holds at once: its masks, or its logits, or the widest product of a block. Above, as if everything
-were held at once that a block makes, twice over, and a mask in float32 for everything that a mask may be made into.
+Below, what any graph holds at once: its logits, or the widest product of a block. Above, as if everything were held at
+once that a block makes, twice over, with masks in float32 and residual streams in numbers above those of any family
+that was measured (sparse attention makes up to a dozen masks of one, hyper-connections keep four streams).
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Envelope", "envelope"]
 
-_RESIDUALS: Final = 12
-_MASK_COPIES: Final = 8
+_RESIDUALS: Final = 16
+_MASK_COPIES: Final = 24
 _STATE_COPIES: Final = 6
 _TWICE: Final = 2
 
@@ -52,9 +53,11 @@ def envelope(here: Context, place: int, copies: int) -> tuple[Envelope, ...]:
     everything = max((total for _, total in made), default=0)
     own = mask if blocks or place == HOST_PLACE else 0
     return (
-        Envelope("graph inputs", 0, copies * (kinds * own + _TWICE * residual) if used else 0),
+        Envelope("graph inputs", 0, copies * _TWICE * (kinds * own + residual) if used else 0),
         Envelope("masks made of others", 0, _MASK_COPIES * cells * tokens * F32 if blocks else 0),
-        Envelope("activations", max(widest - logits, 0), _RESIDUALS * residual + _TWICE * everything if used else 0),
+        Envelope(
+            "activations", max(widest - logits, 0), _RESIDUALS * residual * copies + _TWICE * everything if used else 0
+        ),
         Envelope("scores", 0, _TWICE * scores),
         Envelope("states", 0, _STATE_COPIES * states if blocks else 0),
         Envelope("results that are kept", logits, logits),
