@@ -65,6 +65,8 @@ def exported(engine: EngineName, wanted: Wanted, launcher: Launcher | None) -> E
         from solver.engines.servers.export import server_export  # noqa: PLC0415 - one engine of several
 
         served = _served(engine, wanted, workload, own=own)
+        if isinstance(served, Refusal):
+            return served
         result = server_export(
             served, wanted.runs, wanted.cluster, workload, wanted.trunk_blocks, wanted.model_path, launcher
         )
@@ -81,7 +83,7 @@ def _workload(engine: EngineName, wanted: Wanted) -> tuple[Workload, tuple[str, 
     return replace(workload, cache_type_k=own, cache_type_v=own), (note,)
 
 
-def _served(engine: EngineName, wanted: Wanted, workload: Workload, *, own: bool) -> ServedProblem:
+def _served(engine: EngineName, wanted: Wanted, workload: Workload, *, own: bool) -> ServedProblem | Refusal:
     """Return the problem of an engine with ranks on the devices of the plan, or on the machines that it uses."""
     if wanted.inventory is None:
         raise InputError(
@@ -97,7 +99,10 @@ def _served(engine: EngineName, wanted: Wanted, workload: Workload, *, own: bool
     ]
     excluded = tuple(name for name in (*names, *cards) if name not in known)
     rules = Rules(pins=(), first=None, last=None, order=(), exclude=excluded, max_nodes=None, min_blocks=1)
-    served = ENGINES[engine].build(wanted.inventory, wanted.cluster, workload, rules).served
+    try:
+        served = ENGINES[engine].build(wanted.inventory, wanted.cluster, workload, rules).served
+    except InputError as error:
+        return Refusal(engine, str(error))
     if served is None:
         raise InputError(f"engine {engine}", "it has no ranks; expected one that has.")
     return served

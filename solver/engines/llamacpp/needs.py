@@ -28,6 +28,9 @@ _BATCH_TOKENS, _MICRO_BATCH_TOKENS = 2048, 512
 _LAZY_BYTES: Final = 4 * 2**30
 _MOST_DEVICES: Final = 16
 _FLOAT_BYTES = 4
+_KNOWN_GRAPHS: Final = frozenset({"CPU", "RPC"})
+"""Kinds of devices that compute buffers were measured on."""
+
 _PIPELINE_COPIES = 4
 
 
@@ -179,12 +182,13 @@ def compute_need(
 def _samples(inventory: Inventory, backends: Sequence[Backend], devices: int) -> list[Assignment]:
     slots = inventory.trunk_blocks + inventory.nextn_blocks + 1
     found = [Assignment((), (HOST,) * slots, ())]
-    for backend in backends:
-        for count in sorted({1, 2, min(devices, _MOST_DEVICES, slots)}):
-            several = tuple(Device(f"D{number}", f"D{number}", backend, None) for number in range(count))
-            even = tuple(slot * count // slots for slot in range(slots))
-            halved = tuple(HOST if slot < slots // 2 else even[slot] for slot in range(slots))
-            found += [Assignment(several, even, ()), Assignment(several, halved, ())]
+    # Kinds differ in rounding and in how well their graphs are known: one stands for all that are no worse.
+    coarsest = max(backends, key=lambda backend: (backend.name not in _KNOWN_GRAPHS, backend.alignment_bytes))
+    for count in sorted({1, min(devices, _MOST_DEVICES, slots)}):
+        several = tuple(Device(f"D{number}", f"D{number}", coarsest, None) for number in range(count))
+        even = tuple(slot * count // slots for slot in range(slots))
+        halved = tuple(HOST if slot < slots // 2 else even[slot] for slot in range(slots))
+        found += [Assignment(several, even, ()), Assignment(several, halved, ())]
     return found
 
 

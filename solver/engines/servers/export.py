@@ -184,7 +184,7 @@ def _joined(number: int, head: Seated) -> tuple[str, ...]:
 
 def _cards(each: Seated, width: int) -> tuple[tuple[str, str], ...]:
     """Return which cards of a machine are used, in the order of its ranks; nothing for the only one there is."""
-    every = {card: local for card, local in _local_cards(each.machine)}
+    every = dict(_local_cards(each.machine))
     used = [every[card] for device in each.devices for card in device.cards if card in every]
     if each.machine.unified or len(used) == len(every) == width == 1:
         return ()
