@@ -19,7 +19,7 @@ from solver.engines.llamacpp.compute_allocate import Peak, Share, buffer_peaks
 from solver.engines.llamacpp.compute_blocks import build
 from solver.engines.llamacpp.compute_context import MissingTensorError, Mode, context
 from solver.engines.llamacpp.compute_envelope import envelope
-from solver.engines.llamacpp.compute_families import COMPARED, NOT_UNDERSTOOD
+from solver.engines.llamacpp.compute_families import COMPARED, FOLLOWED, NOT_UNDERSTOOD
 from solver.engines.llamacpp.compute_graph import HOST_PLACE
 from solver.engines.llamacpp.compute_schedule import schedule
 from solver.engines.llamacpp.facts import HOST, FlashAttention
@@ -39,6 +39,9 @@ _Margin = tuple[Fraction, Fraction]
 
 _COMPARED: Final[_Margin] = (Fraction(-5, 100), Fraction(5, 100))
 """Families whose graphs were compared with runs: what another setting may show."""
+
+_FOLLOWED: Final[_Margin] = (Fraction(-10, 100), Fraction(10, 100))
+"""Families whose graphs were written after their source alone."""
 
 _UNSEEN: Final[_Margin] = (Fraction(-15, 100), Fraction(25, 100))
 """Families whose graphs follow from their tensors alone: of compared ones taken so, a run in 25 exceeds it."""
@@ -106,13 +109,18 @@ def _simulated(facts: DeviceFacts, peaks: _Peaks, place: int, *, unseen: bool) -
     low, high = min(run.size_bytes for run in runs), max(run.size_bytes for run in runs)
     # The least of every share do not add up to the least of the sums.
     open_low, open_high = low - sum(term.low_bytes for term in terms), high - sum(term.high_bytes for term in terms)
-    seen = not unseen and facts.inventory.architecture.family in COMPARED
-    below, above = _COMPARED if seen else _UNSEEN
+    below, above = _UNSEEN if unseen else _layout_margin(facts.inventory.architecture.family)
     return (
         *terms,
         ComputeTerm("norms where a dry run has them", open_low, open_high),
         ComputeTerm("layout of this family", int(low * below), int(high * above)),
     )
+
+
+def _layout_margin(family: str) -> _Margin:
+    if family in COMPARED:
+        return _COMPARED
+    return _FOLLOWED if family in FOLLOWED else _UNSEEN
 
 
 def _enveloped(facts: DeviceFacts, place: int, *, unseen: bool) -> tuple[ComputeTerm, ...]:

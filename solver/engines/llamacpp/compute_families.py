@@ -8,6 +8,7 @@ from typing import Final
 __all__ = [
     "CENTRED",
     "COMPARED",
+    "FOLLOWED",
     "FOUR_POSITIONS",
     "NEVER_FUSED",
     "NORMED_ROUTERS",
@@ -88,6 +89,19 @@ _TRAITS: Final = {
     "afmoe": Traits(scaled_embedding=True, window_rope_only=True),
     "lfm2": Traits(mixer_second=True, forward_second=True),
     "lfm2moe": Traits(mixer_second=True, forward_second=True),
+    "granite": Traits(scaled_embedding=True, scaled_residual=True, head_nodes=1),
+    "granitemoe": Traits(scaled_embedding=True, scaled_residual=True, head_nodes=1),
+    "minicpm": Traits(scaled_embedding=True, scaled_residual=True, head_nodes=1),
+    "phimoe": Traits(scaled_query=True, forward_second=True),
+    "hunyuan-dense": Traits(norm_after_rope=True),
+    "chatglm": Traits(activation="split"),
+    "glm4": Traits(activation="split"),
+    "jais": Traits(rope=False),
+    "mpt": Traits(rope=False),
+    "refact": Traits(rope=False),
+    "starcoder": Traits(rope=False),
+    "arcee": Traits(activation="squared"),
+    "nemotron": Traits(activation="squared"),
 }
 
 
@@ -112,6 +126,15 @@ COMPARED: Final = _names(
     """
 )
 """Families whose simulated buffers were compared with those of runs, and are the same to the byte but for oddities."""
+
+FOLLOWED: Final = _names(
+    """
+    apertus arcee baichuan bailingmoe chatglm codeshell deepseek dots1 ernie4_5 ernie4_5-moe exaone exaone-moe gemma2 glm4
+    granite granitemoe hunyuan-dense internlm2 jais llada-moe minicpm mpt nemotron olmoe orion phimoe qwen qwen2moe
+    qwen3next refact rnd1 seed_oss smollm3 stablelm starcoder xverse
+    """
+)
+"""Families whose graphs follow the same pattern by their source, and were compared with no run."""
 
 NOT_UNDERSTOOD: Final = _names("deepseek4 glm5-next kimi-k3 minimax-01 minimax-m3 qwen4exp")
 """Families with parts that no graph here has: compressed caches, residual banks, cells chosen by the block."""

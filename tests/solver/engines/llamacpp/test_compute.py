@@ -10,12 +10,12 @@ from support.llamacpp import dense, emulated, llama_70b, mixtral, model
 
 from solver.engines.llamacpp.compute import (
     ComputeTerm,
-    Mode,
     compute_buffer,
     compute_interval,
     simulate,
     unseen_interval,
 )
+from solver.engines.llamacpp.compute_context import Mode
 from solver.engines.llamacpp.compute_graph import HOST_PLACE
 from solver.engines.llamacpp.facts import HOST, DeviceFacts
 
