@@ -96,26 +96,23 @@ def tried(cases: int, strategy: str, limit_seconds: float, first_seed: int) -> S
 
 
 def random_case(seed: int) -> Problem:
-    input_bytes = max(tied, random.choice((0, 700)) * _MIB)
-    ends = Ends(input_bytes, output, tied, host_bytes=0)
+    """Draw blocks all different, of a few sizes in runs, or equal, on nodes that are unlike or of two kinds."""
     random = Random(f"feasible {seed}")  # noqa: S311 - instances need no secrecy
     count = random.randint(2, 7)
     blocks = tuple(_block(size * _MIB, random) for size in _sizes(random, random.randint(count, 60)))
     output = random.choice((0, 0, 400, 900)) * _MIB
     tied = random.choice((0, output))
-    ends = Ends(
-        input_bytes=max(tied, random.choice((0, 700)) * _MIB), output_bytes=output, tied_bytes=tied, host_bytes=0
-    )
+    input_bytes = max(tied, random.choice((0, 700)) * _MIB)
     kinds = [random.uniform(1, 5) for _ in range(random.choice((2, count, count)))]
     shares = [random.choice(kinds) for _ in range(count)]
-    total = sum(block.weight_bytes + block.cache_bytes for block in blocks) + ends.input_bytes + output
+    total = sum(block.weight_bytes + block.cache_bytes for block in blocks) + input_bytes + output
     room = total / random.uniform(0.55, 0.97)
     nodes = tuple(
         Node(f"n{number}", int(room * share / sum(shares)), random.choice((100, 200, 800)) * 10**9, None)
         for number, share in enumerate(shares)
     )
     links = link_matrix(random, nodes) if random.random() < 0.5 else None  # noqa: PLR2004 - one in two
-    return plain_problem(blocks, ends, nodes, links)
+    return plain_problem(blocks, Ends(input_bytes, output, tied, host_bytes=0), nodes, links)
 
 
 def _sizes(random: Random, count: int) -> Sequence[int]:

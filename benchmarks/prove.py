@@ -5,7 +5,7 @@
 
 Every run has a process of its own; one JSON line each goes to standard output, and the table to standard error at the
 end. A run that proves its value is repeated and the least time counts, since other work on the machine only adds; one
-that meets its limit is not. `--smoke` asks each family once at a small size, of all strategies, and takes seconds.
+that meets its limit is not. `--smoke` asks each family once at a small size, and the rivals too; it takes seconds.
 
 Ends with 1 if a run failed or two proofs disagree. Times decide nothing: a missed target is shown and no error.
 """
@@ -83,7 +83,8 @@ def _cases_of(family: Family, chosen: argparse.Namespace) -> Iterator[Case]:
     """Yield the cases of a family: the rivals of an instance follow the solver, so that they meet the same machine."""
     for place, instance in enumerate(family.instances):
         rivals = family.rivals if place < family.compared else ()
-        strategies = chosen.strategy or (SUBJECT, *(("stages",) if chosen.smoke else ()), *rivals)
+        alone = ("stages",) if chosen.smoke and rivals else ()
+        strategies = chosen.strategy or (SUBJECT, *alone, *rivals)
         for objective in family.targets:
             if chosen.objective and objective not in chosen.objective:
                 continue

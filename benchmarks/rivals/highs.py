@@ -26,7 +26,7 @@ that still counts as its proof here. The value reported is recomputed exactly fr
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from math import floor, inf
@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import highspy
 
+from benchmarks.rivals.linear import LinearModel
 from benchmarks.rivals.plain import (
     Answer,
     answer_of,
@@ -47,7 +48,7 @@ from benchmarks.rivals.plain import (
 from solver.objectives import CONTEXT_STEP_TOKENS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from solver.limits import Value
     from solver.problem import Placement, Problem
@@ -57,46 +58,6 @@ __all__ = ["solve_with_highs"]
 _MS = 10**6
 _TOLERANCE = 1e-6
 _FEASIBLE_POINT = 2
-
-
-@dataclass(slots=True)
-class _Model:
-    """Columns and rows as HiGHS wants them; a row is a mapping from column to coefficient."""
-
-    costs: list[float] = field(default_factory=list)
-    uppers: list[float] = field(default_factory=list)
-    integer: list[bool] = field(default_factory=list)
-    rows: list[tuple[float, Mapping[int, float], float]] = field(default_factory=list)
-
-    def column(self, upper: float, *, integer: bool, cost: float = 0.0) -> int:
-        """Add a variable from 0 to an upper bound and return its number."""
-        self.costs.append(cost)
-        self.uppers.append(upper)
-        self.integer.append(integer)
-        return len(self.costs) - 1
-
-    def row(self, lower: float, terms: Mapping[int, float], upper: float) -> None:
-        """Add lower <= terms <= upper."""
-        self.rows.append((lower, terms, upper))
-
-    def linear_program(self) -> highspy.HighsLp:
-        """Return the model in HiGHS's own form, by rows."""
-        program = highspy.HighsLp()
-        program.num_col_, program.num_row_ = len(self.costs), len(self.rows)
-        program.col_cost_ = self.costs
-        program.col_lower_, program.col_upper_ = [0.0] * len(self.costs), self.uppers
-        program.row_lower_, program.row_upper_ = [row[0] for row in self.rows], [row[2] for row in self.rows]
-        kinds = highspy.HighsVarType
-        program.integrality_ = [kinds.kInteger if integer else kinds.kContinuous for integer in self.integer]
-        starts = [0]
-        for _, terms, _ in self.rows:
-            starts.append(starts[-1] + len(terms))
-        matrix = program.a_matrix_
-        matrix.format_ = highspy.MatrixFormat.kRowwise
-        matrix.start_ = starts
-        matrix.index_ = [column for _, terms, _ in self.rows for column in terms]
-        matrix.value_ = [value for _, terms, _ in self.rows for value in terms.values()]
-        return program
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +81,7 @@ def solve_with_highs(problem: Problem, objective: str, seconds: float, workers: 
         AuditError: the rules reject what HiGHS returned.
     """
     require_plain(problem)
-    model = _Model()
+    model = LinearModel()
     columns = declare(model, problem)
     for rule in (once, contiguity, memory, alike):
         rule(model, columns, problem)
@@ -136,7 +97,7 @@ def solve_with_highs(problem: Problem, objective: str, seconds: float, workers: 
     return _answer(highs, problem, objective, columns, unscale)
 
 
-def declare(model: _Model, problem: Problem) -> _Columns:
+def declare(model: LinearModel, problem: Problem) -> _Columns:
     """Add the variables that every objective needs."""
     nodes = range(len(problem.nodes))
     x = tuple(tuple(model.column(1.0, integer=True) for _ in nodes) for _ in problem.items)
@@ -144,13 +105,13 @@ def declare(model: _Model, problem: Problem) -> _Columns:
     return _Columns(x, s, tuple(model.column(1.0, integer=True) for _ in nodes))
 
 
-def once(model: _Model, columns: _Columns, _problem: Problem) -> None:
+def once(model: LinearModel, columns: _Columns, _problem: Problem) -> None:
     """Put every block on one node."""
     for row in columns.x:
         model.row(1.0, dict.fromkeys(row, 1.0), 1.0)
 
 
-def contiguity(model: _Model, columns: _Columns, _problem: Problem) -> None:
+def contiguity(model: LinearModel, columns: _Columns, _problem: Problem) -> None:
     """Start a stage where a block is on a node that its predecessor is not on, and one stage at most a node."""
     for n, used in enumerate(columns.y):
         model.row(-inf, {columns.x[0][n]: 1.0, columns.s[0][n]: -1.0}, 0.0)
@@ -159,13 +120,13 @@ def contiguity(model: _Model, columns: _Columns, _problem: Problem) -> None:
         model.row(0.0, {used: -1.0} | {row[n]: 1.0 for row in columns.s}, 0.0)
 
 
-def memory(model: _Model, columns: _Columns, problem: Problem) -> None:
+def memory(model: LinearModel, columns: _Columns, problem: Problem) -> None:
     """Keep every node within its budget, and put nothing on a node that is not used."""
     for n, used in enumerate(columns.y):
         model.row(-inf, _loads(columns, problem, n, problem.nodes[n].budget_bytes) | {used: -1.0}, 0.0)
 
 
-def alike(model: _Model, columns: _Columns, problem: Problem) -> None:
+def alike(model: LinearModel, columns: _Columns, problem: Problem) -> None:
     """Use nodes that nothing tells apart in the order listed."""
     number = {node.name: n for n, node in enumerate(problem.nodes)}
     for group in problem.classes:
@@ -177,20 +138,20 @@ def _loads(columns: _Columns, problem: Problem, n: int, unit: int) -> dict[int, 
     return {row[n]: item.load_bytes / unit for row, item in zip(columns.x, problem.items, strict=True)}
 
 
-def _nodes(model: _Model, columns: _Columns, _problem: Problem) -> _Unscale:
+def _nodes(model: LinearModel, columns: _Columns, _problem: Problem) -> _Unscale:
     for used in columns.y:
         model.costs[used] = 1.0
     return lambda bound: -floor(_TOLERANCE - bound)
 
 
-def _balance(model: _Model, columns: _Columns, problem: Problem) -> _Unscale:
+def _balance(model: LinearModel, columns: _Columns, problem: Problem) -> _Unscale:
     fill = model.column(1.0, integer=False, cost=1.0)
     for n, node in enumerate(problem.nodes):
         model.row(-inf, _loads(columns, problem, n, node.budget_bytes) | {fill: -1.0}, 0.0)
     return lambda bound: bound
 
 
-def _load(model: _Model, columns: _Columns, problem: Problem) -> _Unscale:
+def _load(model: LinearModel, columns: _Columns, problem: Problem) -> _Unscale:
     unit = _largest_budget(problem)
     most = model.column(1.0, integer=False, cost=1.0)
     for n in range(len(problem.nodes)):
@@ -198,7 +159,7 @@ def _load(model: _Model, columns: _Columns, problem: Problem) -> _Unscale:
     return lambda bound: bound * unit
 
 
-def _headroom(model: _Model, columns: _Columns, problem: Problem) -> _Unscale:
+def _headroom(model: LinearModel, columns: _Columns, problem: Problem) -> _Unscale:
     unit = _largest_budget(problem)
     room = model.column(1.0, integer=False, cost=-1.0)
     for n, used in enumerate(columns.y):
@@ -211,13 +172,13 @@ def _largest_budget(problem: Problem) -> int:
     return max(node.budget_bytes for node in problem.nodes)
 
 
-def _tokens(model: _Model, columns: _Columns, problem: Problem) -> _Unscale:
+def _tokens(model: LinearModel, columns: _Columns, problem: Problem) -> _Unscale:
     most = most_tokens(problem)
     _rooms(model, columns, problem, most, model.column(1.0, integer=False, cost=-1.0))
     return lambda bound: floor(-bound * most + _TOLERANCE)
 
 
-def _context(model: _Model, columns: _Columns, problem: Problem) -> _Unscale:
+def _context(model: LinearModel, columns: _Columns, problem: Problem) -> _Unscale:
     most = most_tokens(problem)
     share = model.column(1.0, integer=False)
     steps = model.column(float(most // CONTEXT_STEP_TOKENS), integer=True, cost=-CONTEXT_STEP_TOKENS / most)
@@ -226,7 +187,7 @@ def _context(model: _Model, columns: _Columns, problem: Problem) -> _Unscale:
     return lambda bound: floor(-bound * most / CONTEXT_STEP_TOKENS + _TOLERANCE) * CONTEXT_STEP_TOKENS
 
 
-def _rooms(model: _Model, columns: _Columns, problem: Problem, most: int, share: int) -> None:
+def _rooms(model: LinearModel, columns: _Columns, problem: Problem, most: int, share: int) -> None:
     """Make room for tokens, counted as a share of the most, on the node of every block."""
     z = [[model.column(1.0, integer=False) for _ in row] for row in columns.x]
     for x_row, z_row in zip(columns.x, z, strict=True):
@@ -241,7 +202,7 @@ def _rooms(model: _Model, columns: _Columns, problem: Problem, most: int, share:
         model.row(-inf, terms, 0.0)
 
 
-def _latency(model: _Model, columns: _Columns, problem: Problem) -> _Unscale:
+def _latency(model: LinearModel, columns: _Columns, problem: Problem) -> _Unscale:
     for n in range(len(problem.nodes)):
         for row, time in zip(columns.x, times_of(problem, n), strict=True):
             model.costs[row[n]] = time / _MS
@@ -253,7 +214,7 @@ def _latency(model: _Model, columns: _Columns, problem: Problem) -> _Unscale:
     return lambda bound: bound * _MS
 
 
-def _throughput(model: _Model, columns: _Columns, problem: Problem) -> _Unscale:
+def _throughput(model: LinearModel, columns: _Columns, problem: Problem) -> _Unscale:
     slowest = model.column(inf, integer=False, cost=1.0)
     for n in range(len(problem.nodes)):
         times = zip(columns.x, times_of(problem, n), strict=True)
@@ -265,7 +226,7 @@ def _throughput(model: _Model, columns: _Columns, problem: Problem) -> _Unscale:
     return lambda bound: inf if bound <= 0 else Fraction(10**9) / Fraction(bound * _MS)
 
 
-def flow(model: _Model, columns: _Columns, problem: Problem) -> dict[tuple[int, int], list[int]]:
+def flow(model: LinearModel, columns: _Columns, problem: Problem) -> dict[tuple[int, int], list[int]]:
     """Follow the token from block to block: one unit of flow, in at the first and out at the last.
 
     Returns the crossings from one node to another under (source, target).
@@ -283,7 +244,7 @@ def flow(model: _Model, columns: _Columns, problem: Problem) -> dict[tuple[int, 
     return crossings
 
 
-_OBJECTIVES: dict[str, Callable[[_Model, _Columns, Problem], _Unscale]] = {
+_OBJECTIVES: dict[str, Callable[[LinearModel, _Columns, Problem], _Unscale]] = {
     "nodes": _nodes,
     "balance": _balance,
     "load": _load,
