@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from benchmarks.records import Key, Record
 
-__all__ = ["disagreements", "main", "tables"]
+__all__ = ["disagreements", "main", "near", "tables"]
 
 # Rivals compute in floats, and one in millionths of a budget.
 _TOLERANCE = 2e-6
@@ -80,7 +80,12 @@ def disagreements(records: Iterable[Record]) -> tuple[str, ...]:
 def _agree(one: Record, other: Record) -> bool:
     if one.value is None or other.value is None:
         return one.outcome == other.outcome
-    return abs(one.value - other.value) <= _TOLERANCE * max(abs(one.value), abs(other.value))
+    return near(one.value, other.value)
+
+
+def near(one: float, other: float) -> bool:
+    """Return whether two proven values are the same but for what rivals round."""
+    return abs(one - other) <= _TOLERANCE * max(abs(one), abs(other))
 
 
 def _grouped(records: Iterable[Record]) -> dict[Key, list[Record]]:
