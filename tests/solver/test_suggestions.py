@@ -145,6 +145,14 @@ def test_memory_is_suggested_for_the_node_that_needs_least_of_it() -> None:
     assert not fits(grown(problem, "n0", 19))
 
 
+def test_of_nodes_that_need_the_same_the_first_listed_is_named() -> None:
+    """They differ in speed alone."""
+    problem = problem_of((3, 3, 3), (5, 5))
+    nodes = (problem.nodes[0], replace(problem.nodes[1], bytes_per_second=7))
+
+    assert "With 1 B more memory for n0 it fits." == changes(replace(problem, nodes=nodes))[0]
+
+
 def test_sizes_are_exact_beside_their_units() -> None:
     assert "With 3.91 KiB (4,001 bytes) more memory for n0 it fits." == changes(problem_of((9001,), (5000,)))[0]
 
