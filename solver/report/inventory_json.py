@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from solver.report.model_json import model_document
 from tensors.inventory import Role
+from tensors.packing import parameter_counts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tensors.inventory import Inventory, Tensor
+    from tensors.inventory import Inventory
 
 __all__ = ["SCHEMA", "Sum", "inventory_document", "role_sums", "tensor_documents", "type_sums"]
 
@@ -30,13 +31,13 @@ class Sum:
 
 def role_sums(inventory: Inventory) -> dict[str, Sum]:
     """Return what each role adds up to, in the order in which roles are listed, those without tensors left out."""
-    sums = _sums(inventory.tensors, [str(tensor.role) for tensor in inventory.tensors])
+    sums = _sums(inventory, [str(tensor.role) for tensor in inventory.tensors])
     return {str(role): sums[role] for role in Role if role in sums}
 
 
 def type_sums(inventory: Inventory) -> dict[str, Sum]:
     """Return what each type adds up to, the type of most bytes first."""
-    sums = _sums(inventory.tensors, [tensor.type for tensor in inventory.tensors])
+    sums = _sums(inventory, [tensor.type for tensor in inventory.tensors])
     return dict(sorted(sums.items(), key=lambda entry: (-entry[1].size_bytes, entry[0])))
 
 
@@ -89,13 +90,13 @@ def tensor_documents(inventory: Inventory) -> list[dict[str, Any]]:
     ]
 
 
-def _sums(tensors: Iterable[Tensor], names: Iterable[str]) -> dict[str, Sum]:
+def _sums(inventory: Inventory, names: Iterable[str]) -> dict[str, Sum]:
     counts: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
-    for tensor, name in zip(tensors, names, strict=True):
+    for tensor, parameters, name in zip(inventory.tensors, parameter_counts(inventory), names, strict=True):
         total = counts[name]
         total[0] += 1
         total[1] += tensor.size_bytes
-        total[2] += tensor.elements
+        total[2] += parameters
     return {name: Sum(*total) for name, total in counts.items()}
 
 
