@@ -102,9 +102,9 @@ def _is_beside(tensor: Tensor, tensors: Mapping[str, Tensor]) -> bool:
     name = tensor.name
     if name.endswith("_scales") and f"{name.removesuffix('_scales')}_blocks" in tensors:
         return True
-    state = _QUANT_STATE.fullmatch(name)
-    if state is not None:
-        return state[1] in tensors
+    if ".weight." in name:
+        state = _QUANT_STATE.fullmatch(name)
+        return state is not None and state[1] in tensors
     stem, _, leaf = name.rpartition(".")
     owners = (tensors.get(f"{stem}.{owner}") for owner in _OWNERS.get(leaf, ()))
     return any(owner is not None and _may_pack(owner.type) for owner in owners)
