@@ -200,7 +200,7 @@ class Handler(BaseHTTPRequestHandler):
             self.head(200, Content_Length=size, Accept_Ranges="bytes", **extra)
             self.send_span(path, 0, size)
         elif span[0] >= size:
-            self.simple(416, Content_Range=f"bytes */{size}", **extra)
+            self.simple(416, b"", Content_Range=f"bytes */{size}", **extra)
         else:
             self.head(206, Content_Length=span[1] - span[0], Content_Range=content_range(*span, size), **extra)
             self.send_span(path, *span)

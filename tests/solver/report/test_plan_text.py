@@ -355,6 +355,7 @@ def test_a_tied_head_is_named_where_one_stage_holds_both_ends() -> None:
 
 def test_a_workload_without_an_indexer_or_nextn_blocks_names_neither() -> None:
     inventory = six_blocks()
+    assert isinstance(inventory.architecture.cache, tuple)
     plain = replace(
         inventory,
         nextn_blocks=0,
