@@ -22,7 +22,7 @@ _CHUNK_BYTES = 2**16
 
 @dataclass(slots=True)
 class Request:
-    """What one request asked for, and what it got: `sent_bytes` of body, counted when they left."""
+    """What one request asked for, and what it got: `sent_bytes` of body, as they leave."""
 
     method: str
     path: str
@@ -156,8 +156,13 @@ class Handler(BaseHTTPRequestHandler):
             return
         for start in range(0, len(data), _CHUNK_BYTES):
             chunk = data[start : start + _CHUNK_BYTES]
-            self.wfile.write(chunk)
+            # Counted first: a client may have it, and look at the count, before the call returns.
             self.request_record.sent_bytes += len(chunk)
+            try:
+                self.wfile.write(chunk)
+            except OSError:
+                self.request_record.sent_bytes -= len(chunk)
+                raise
 
     def simple(self, status: int, data: bytes = b"", **headers: object) -> None:
         """Send a whole small answer."""
