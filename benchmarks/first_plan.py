@@ -2,9 +2,9 @@
 
     python -m benchmarks.first_plan [MODEL]
 
-Whole commands are run several times in processes of their own and the least time counts; the first row is the yardstick.
-The plan alone is timed in this process after imports. MODEL defaults to the built-in example; the cluster is the built-in
-one of ten unlike nodes.
+Whole commands are run several times in processes of their own and the least time counts; the first row is the
+yardstick. The plan alone is timed in this process after imports. MODEL defaults to the built-in example; the cluster is
+the built-in one of ten unlike nodes.
 """
 
 from __future__ import annotations

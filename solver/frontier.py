@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Point", "best_by_nodes", "unbeaten"]
 
+# Arithmetic still answers in this time, where searches have spent the rest.
+_LEAST_SECONDS = 0.01
+
 
 @dataclass(frozen=True, slots=True)
 class Point:
@@ -35,20 +38,39 @@ def best_by_nodes(
 ) -> tuple[Point, ...]:
     """Return the best placement on at most n nodes for every n in a range, within one effort for all of them.
 
-    More nodes than there are, or than the problem's own rule allows, count as that many. An interrupt ends the list.
+    More nodes than stages can be on, or than the problem's own rule allows, count as that many and are not asked about
+    again. An interrupt ends the list.
+
+    Raises:
+        InputError: there is no objective, or the problem lacks facts that one needs.
     """
     clock = Clock(effort)
+    solutions: dict[int, Solution] = {}
     points: list[Point] = []
     for count in counts:
-        own = problem.rules.max_nodes
-        most = count if own is None else min(count, own)
-        left = replace(effort, time_limit_seconds=max(clock.seconds_left, 0.01))
-        solution = solve(replace(problem, rules=replace(problem.rules, max_nodes=most)), objectives, left, progress)
+        most = max(min(count, problem.stages_at_most), 1)
+        if most not in solutions:
+            solutions[most] = _best_on(problem, objectives, most, clock, progress)
+        solution = solutions[most]
         used = None if solution.placement is None else nodes_used(problem, solution.placement)
         points.append(Point(count, used, solution))
         if solution.interrupted:
             break
     return tuple(points)
+
+
+def _best_on(
+    problem: Problem, objectives: tuple[Objective, ...], most: int, clock: Clock, progress: Progress
+) -> Solution:
+    """Return the best placement on at most so many nodes, with what is left of the effort."""
+    left = replace(
+        clock.effort,
+        time_limit_seconds=max(clock.seconds_left, _LEAST_SECONDS),
+        deterministic_limit=clock.deterministic_left,
+    )
+    solution = solve(replace(problem, rules=replace(problem.rules, max_nodes=most)), objectives, left, progress)
+    clock.deterministic_time += solution.deterministic_time
+    return solution
 
 
 def unbeaten(points: tuple[Point, ...]) -> tuple[Point, ...]:

@@ -60,6 +60,10 @@ class Objective:
     below: Callable[[Limits, Value], Limits]
     needs: Callable[[Problem, str], None]
 
+    def better(self, one: float | Value, other: float | Value) -> bool:
+        """Return whether one value, as people read it, is better than another."""
+        return one < other if self.sense is Sense.MIN else one > other
+
 
 def objectives_named(text: str) -> tuple[Objective, ...]:
     """Return the objectives of a list such as "nodes,balance", most important first.

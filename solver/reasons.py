@@ -44,8 +44,8 @@ def reasons_why_infeasible(problem: Problem, variants: Variants | None, effort: 
 
 def _conflict(problem: Problem, trials: Trials) -> str:
     rules = conflicting_rules(problem, trials)
-    together = "it leaves" if len(rules) == 1 else "together they leave"
-    return f"The model fits but for these rules, and {together} no placement: {'; '.join(rules)}."
+    which = "this rule, which leaves" if len(rules) == 1 else "these rules, and together they leave"
+    return f"The model fits but for {which} no placement: {'; '.join(rules)}."
 
 
 def _shortage(problem: Problem, trials: Trials, *, proved: bool) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ import msgspec
 from solver.cluster_document import cluster_from_document
 from solver.errors import InputError
 from solver.finding import Finding, differences, short
-from solver.objectives import Objective, objectives_named
+from solver.objectives import Objective, Sense, objectives_named
 from solver.planning import ASSUMED_IMBALANCE
 from solver.problem import Placement, Problem, Stage
 from solver.problem_file import problem_from_document
@@ -155,6 +155,9 @@ def claim_from_bytes(content: bytes, where: str) -> Claim:
     if document.schema != PLAN_SCHEMA:
         raise InputError(where, f'{quoted(document.schema)} is not read; expected "{PLAN_SCHEMA}". Name a plan.')
     problem = problem_from_document(document.inputs.problem, f"{where}, inputs.problem")
+    objectives = _objectives(document, where)
+    for objective in objectives:
+        _check_facts(problem, objective, where)
     cluster = document.inputs.cluster
     machines = None if cluster is None else cluster_from_document(cluster, f"{where}, inputs.cluster").nodes
     stages = tuple(Stage(stage.start, stage.end, _node_of(stage, problem)) for stage in document.stages)
@@ -163,7 +166,7 @@ def claim_from_bytes(content: bytes, where: str) -> Claim:
         problem=problem,
         nodes=None if machines is None else {node.name: node for node in machines},
         outcome=document.outcome,
-        objectives=_objectives(document, where),
+        objectives=objectives,
         placement=Placement(stages) if stages else None,
         header_sha256=document.inputs.header_sha256,
         said=said,
@@ -183,6 +186,14 @@ def _objectives(document: _Document, where: str) -> tuple[Objective, ...]:
         return objectives_named(named if isinstance(named, str) else ",".join(o.name for o in document.objective))
     except InputError as error:
         raise InputError(f"{where}, inputs.options.objective", error.problem) from None
+
+
+def _check_facts(problem: Problem, objective: Objective, where: str) -> None:
+    """Refuse an objective of which the problem does not say enough: none of its figures could be computed."""
+    try:
+        objective.needs(problem, objective.name)
+    except InputError as error:
+        raise InputError(f"{where}, {error.where}", error.problem) from None
 
 
 def findings(claim: Claim) -> tuple[Finding, ...]:
@@ -226,14 +237,15 @@ def _contradictions(claim: Claim, solution: Solution) -> Iterator[Finding]:
     if claim.placement is not None and solution.outcome is Outcome.INFEASIBLE:
         yield Finding("outcome", f"{claim.outcome.value} is said, infeasible is proved")
     for level, entry in zip(solution.levels, claim.said["objective"], strict=False):
-        value, place = shown(level.value), f"objective {level.objective.name}"
-        if level.objective.name != entry["name"]:
+        objective, value, place = level.objective, shown(level.value), f"objective {level.objective.name}"
+        if objective.name != entry["name"]:
             return
-        if value < entry["value"] and claim.outcome is Outcome.OPTIMAL:
+        if objective.better(value, entry["value"]) and claim.outcome is Outcome.OPTIMAL:
             yield Finding(place, f"{short(entry['value'])} is called optimal, {value} is better")
-        if entry["bound"] is not None and value < entry["bound"]:
-            yield Finding(place, f"the bound {short(entry['bound'])} is above {value}, which is reached")
-        if level.proof != "none" and value > entry["value"]:
+        if entry["bound"] is not None and objective.better(value, entry["bound"]):
+            side = "above" if objective.sense is Sense.MIN else "below"
+            yield Finding(place, f"the bound {short(entry['bound'])} is {side} {value}, which is reached")
+        if level.proof != "none" and objective.better(entry["value"], value):
             yield Finding(place, f"{short(entry['value'])} is said, and {value} is the best there is")
         if value != entry["value"]:
             # What comes after answers another question.

@@ -83,7 +83,7 @@ def _bound_findings(
     bound = entry["bound"]
     if bound != best:
         yield Finding(f"{place}.bound", f"{short(bound)} is said, the best of its bounds is {short(best)}")
-    if bound is not None and _better(objective, value, bound):
+    if bound is not None and objective.better(value, bound):
         side = "above" if objective.sense is Sense.MIN else "below"
         yield Finding(f"{place}.bound", f"{short(bound)} is {side} the value {value}")
     if optimal and bound != value:
@@ -94,10 +94,6 @@ def _bound_findings(
     # Two ratios that are not equal can look equal as floats: a feasible plan may rightly claim no proof then.
     if entry["proof"] != sufficient and (optimal or entry["proof"] != _NO_PROOF):
         yield Finding(f"{place}.proof", f"{short(entry['proof'])} is said, its bounds give {short(sufficient)}")
-
-
-def _better(objective: Objective, one: float, other: float) -> bool:
-    return one < other if objective.sense is Sense.MIN else one > other
 
 
 def _arithmetic_findings(
@@ -111,7 +107,7 @@ def _arithmetic_findings(
                 f"{place}.bounds", f"{short(amount)} is said for the closed form, which gives {short(proper)}"
             )
     bound = entry["bound"]
-    if bound is not None and proper is not None and _better(objective, bound, proper):
+    if bound is not None and proper is not None and objective.better(bound, proper):
         yield Finding(f"{place}.bound", f"{short(bound)} is looser than the closed form's {short(proper)}")
 
 

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 from solver.effort import Clock, Effort, Progress, silent
 from solver.errors import AuditError, InputError
 from solver.limits import NO_LIMITS, Limits, Value, kept_by
-from solver.objectives import Objective, Sense
 from solver.provers import Prover, provers_for
 from solver.question import Question
 from solver.rules import violations
 
 if TYPE_CHECKING:
+    from solver.objectives import Objective
     from solver.problem import Placement, Problem
 
 __all__ = ["Bound", "Level", "Outcome", "Solution", "solve"]
@@ -251,10 +251,7 @@ def _audit(problem: Problem, placement: Placement, levels: tuple[Level, ...], *,
     if broken:
         raise AuditError(f"the answer breaks the rule on {broken[0].rule}: {broken[0].witness}")
     for level in levels:
-        beyond = level.bound is not None and (
-            level.value < level.bound if level.objective.sense is Sense.MIN else level.value > level.bound
-        )
-        if beyond:
+        if level.bound is not None and level.objective.better(level.value, level.bound):
             raise AuditError(f"{level.objective.name} is {level.value}, beyond its own bound {level.bound}")
         if proved and level.value != level.bound:
             raise AuditError(f"{level.objective.name} is {level.value}, called proved with a bound of {level.bound}")

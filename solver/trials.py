@@ -29,8 +29,13 @@ class Trials:
         Raises:
             KeyboardInterrupt: an interrupt ended the search.
         """
-        left = min(_SECONDS_EACH, self.clock.seconds_left)
-        solution = solve(problem, (OBJECTIVES[objective],), replace(self.clock.effort, time_limit_seconds=left))
+        left = replace(
+            self.clock.effort,
+            time_limit_seconds=min(_SECONDS_EACH, self.clock.seconds_left),
+            deterministic_limit=self.clock.deterministic_left,
+        )
+        solution = solve(problem, (OBJECTIVES[objective],), left)
+        self.clock.deterministic_time += solution.deterministic_time
         if solution.interrupted:
             raise KeyboardInterrupt
         return solution

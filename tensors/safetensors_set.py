@@ -48,13 +48,16 @@ def gather(folder: Folder, name: str, *, allow_unknown_types: bool) -> Gathered:
         digest.update(header.raw)
         headers.append(header._replace(raw=_NOTHING))
     notes = _against_index(index, headers) if index else []
+    shapes = shapes_of(headers)
+    found = architecture.from_config(config, shapes)
+    notes += architecture.disagreements(architecture.from_config(config, {}), found)
     if not config:
         notes.append(f"there is no {CONFIG} beside the tensors: what they do not show of the architecture is unknown")
     return Gathered(
         name=folder.name or name,
         format="safetensors",
         headers=headers,
-        architecture=architecture.from_config(config, shapes_of(headers)),
+        architecture=found,
         header_sha256=digest.hexdigest(),
         notes=tuple(notes),
     )

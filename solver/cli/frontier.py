@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from solver.cli.files import write_file
-from solver.cli.options import FrontierOptions
+from solver.cli.options import FrontierOptions, ObjectiveOptions
 from solver.cli.output import document_text, paint, write_note, write_table, write_text
 from solver.cli.progress import shown_progress
 from solver.cli.run import ExitCode
@@ -37,7 +37,7 @@ def show_frontier(
     Raises:
         UsageError: flags contradict each other.
     """
-    _check(options, output)
+    _check(options, wanted, output)
     objectives = _objectives(options, wanted)
     counts = options.nodes or range(1, max(question.problem.stages_at_most, 1) + 1)
     with shown_progress(quiet=output.json) as progress:
@@ -55,15 +55,19 @@ def show_frontier(
     elif options.format is not None:
         write_table(frontier_table(objectives, shown), options.format)
     else:
-        write_text(frontier_text(objectives, shown, paint()))
+        write_text(frontier_text(objectives, shown or points, paint()))
     return _code(points)
 
 
-def _check(options: FrontierOptions, output: PlanOutputOptions) -> None:
+def _check(options: FrontierOptions, wanted: tuple[Objective, ...], output: PlanOutputOptions) -> None:
     if options.nodes is None and not options.frontier:
         raise UsageError("layerfit plan, --format: there is no table; expected --nodes or --frontier. Add one of them.")
     if options.nodes is not None and options.frontier:
         raise UsageError("layerfit plan, --nodes and --frontier: both are given; expected one. Leave one out.")
+    if options.frontier and tuple(objective.name for objective in wanted) != ObjectiveOptions().objective:
+        raise UsageError(
+            "layerfit plan, --objective: --frontier names objectives too; expected one of them. Leave one out."
+        )
     if options.format is not None and output.json:
         raise UsageError("--json and --format: both are given; expected one form of output. Leave one out.")
     if output.report is not None:

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = ["OutputOptions", "document_text", "paint", "write_document", "write_note", "write_table", "write_text"]
 
+_BARS = "█▉▊▋▌▍▎▏"
+_PLAIN_BARS = str.maketrans(_BARS, "####----")
+
 
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +67,11 @@ def write_table(table: Table, table_format: TableFormat) -> None:
 
 
 def write_text(text: str) -> None:
-    """Write text to standard output; names in it are escaped already."""
+    """Write text to standard output; names in it are escaped already, and bars are drawn in what its encoding has."""
+    try:
+        _BARS.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        text = text.translate(_PLAIN_BARS)
     sys.stdout.write(text)
 
 

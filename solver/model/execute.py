@@ -28,10 +28,11 @@ def configured(clock: Clock, *, presolve: bool) -> cp_model.CpSolver:
     solver.parameters.random_seed = effort.seed
     solver.parameters.max_time_in_seconds = max(clock.seconds_left, 0.01)
     solver.parameters.cp_model_presolve = presolve
-    # Two steps of OR-Tools 9.15's presolve prove wrong bounds on models like this one (docs/decisions.md): the search
-    # for included constraints, and symmetry detection. The classes leave no symmetry to find.
-    solver.parameters.symmetry_level = 0
+    # Three steps of OR-Tools 9.15's presolve prove wrong bounds on models like this one (docs/decisions.md): probing,
+    # the search for included constraints, and symmetry detection. The classes leave no symmetry to find.
+    solver.parameters.cp_model_probing_level = 0
     solver.parameters.presolve_inclusion_work_limit = 0
+    solver.parameters.symmetry_level = 0
     solver.parameters.catch_sigint_signal = False
     if clock.deterministic_left is not None:
         solver.parameters.max_deterministic_time = max(clock.deterministic_left, 1e-6)

@@ -62,16 +62,17 @@ class Times:
 
 def times_of(model: cp_model.CpModel, v: Variables, problem: Problem, sizes: Sizes, *, with_slowest: bool) -> Times:
     """Declare the times of stages and hops with their rules."""
-    alike: dict[tuple[int, ...], list[int]] = {}
-    for c in range(len(sizes.classes)):
-        alike.setdefault(_table(problem, sizes, c), []).append(c)
+    alike: dict[tuple[bool, tuple[int, ...]], list[int]] = {}
+    for c, index in enumerate(sizes.classes):
+        is_measured = problem.classes[index].members[0].stage_ns is not None
+        alike.setdefault((is_measured, _table(problem, sizes, c)), []).append(c)
     hops, transfers = _hops(problem, sizes, hop_ns), _hops(problem, sizes, transfer_ns)
-    longest = max(*(max(table) for table in alike), *map(max, transfers), 1)
+    longest = max(*(max(table) for _, table in alike), *map(max, transfers), 1)
     stages = range(sizes.stages)
     clocks, counts = [], []
     time_of = tuple(model.new_int_var(0, longest, f"time[{k}]") for k in stages)
-    for number, (table, classes) in enumerate(alike.items()):
-        if problem.classes[sizes.classes[classes[0]]].members[0].stage_ns is None:
+    for number, ((is_measured, table), classes) in enumerate(alike.items()):
+        if not is_measured:
             clocks.append(_clock(model, v, table, number))
             taken: list[cp_model.LinearExpr] = [after - before for before, after in pairwise(clocks[-1].at)]
         else:

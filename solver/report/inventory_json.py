@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from solver.report.model_json import model_document
 from tensors.inventory import Role
+from tensors.packing import parameter_counts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
-    from tensors.inventory import Inventory, Tensor
+    from tensors.inventory import Inventory
 
 __all__ = ["SCHEMA", "Sum", "inventory_document", "role_sums", "tensor_documents", "type_sums"]
 
@@ -30,18 +31,17 @@ class Sum:
 
 def role_sums(inventory: Inventory) -> dict[str, Sum]:
     """Return what each role adds up to, in the order in which roles are listed, those without tensors left out."""
-    sums = _sums(inventory.tensors, [str(tensor.role) for tensor in inventory.tensors])
-    return {str(role): sums[role] for role in Role if role in sums}
+    return _sums_by_role(inventory, parameter_counts(inventory))
 
 
 def type_sums(inventory: Inventory) -> dict[str, Sum]:
     """Return what each type adds up to, the type of most bytes first."""
-    sums = _sums(inventory.tensors, [tensor.type for tensor in inventory.tensors])
-    return dict(sorted(sums.items(), key=lambda entry: (-entry[1].size_bytes, entry[0])))
+    return _sums_by_type(inventory, parameter_counts(inventory))
 
 
 def inventory_document(inventory: Inventory) -> dict[str, Any]:
     """Return the document of an inventory: its model, blocks, roles, types and files."""
+    parameters = parameter_counts(inventory)
     return {
         "schema": SCHEMA,
         "model": model_document(inventory),
@@ -55,8 +55,8 @@ def inventory_document(inventory: Inventory) -> dict[str, Any]:
             }
             for block in inventory.blocks()
         ],
-        "roles": {name: _sum_document(total) for name, total in role_sums(inventory).items()},
-        "types": {name: _sum_document(total) for name, total in type_sums(inventory).items()},
+        "roles": {name: _sum_document(total) for name, total in _sums_by_role(inventory, parameters).items()},
+        "types": {name: _sum_document(total) for name, total in _sums_by_type(inventory, parameters).items()},
         "files": [
             {
                 "name": file.name,
@@ -89,13 +89,23 @@ def tensor_documents(inventory: Inventory) -> list[dict[str, Any]]:
     ]
 
 
-def _sums(tensors: Iterable[Tensor], names: Iterable[str]) -> dict[str, Sum]:
+def _sums_by_role(inventory: Inventory, parameters: Sequence[int]) -> dict[str, Sum]:
+    sums = _sums(inventory, parameters, [str(tensor.role) for tensor in inventory.tensors])
+    return {str(role): sums[role] for role in Role if role in sums}
+
+
+def _sums_by_type(inventory: Inventory, parameters: Sequence[int]) -> dict[str, Sum]:
+    sums = _sums(inventory, parameters, [tensor.type for tensor in inventory.tensors])
+    return dict(sorted(sums.items(), key=lambda entry: (-entry[1].size_bytes, entry[0])))
+
+
+def _sums(inventory: Inventory, parameters: Sequence[int], names: Sequence[str]) -> dict[str, Sum]:
     counts: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
-    for tensor, name in zip(tensors, names, strict=True):
+    for tensor, count, name in zip(inventory.tensors, parameters, names, strict=True):
         total = counts[name]
         total[0] += 1
         total[1] += tensor.size_bytes
-        total[2] += tensor.elements
+        total[2] += count
     return {name: Sum(*total) for name, total in counts.items()}
 
 

@@ -8,6 +8,7 @@ from solver.report.inventory_tables import View, inventory_table
 from solver.report.table_text import table_lines
 from solver.report.terminal import Cell, Style, Styled, columns, escape
 from tensors.inventory import Part
+from tensors.packing import parameter_counts
 from tensors.units import format_bytes
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["inventory_text"]
 
-_BARS = {View.BLOCK: "weight_bytes", View.ROLE: "weight_bytes", View.TYPE: "weight_bytes"}
+_BARS = {View.BLOCK: "weight_bytes", View.ROLE: "weight_bytes", View.TYPE: "weight_bytes", View.FILE: "tensor_bytes"}
 
 
 def inventory_text(inventory: Inventory, view: View, paint: Paint) -> str:
@@ -36,7 +37,7 @@ def inventory_text(inventory: Inventory, view: View, paint: Paint) -> str:
 
 def _facts(inventory: Inventory) -> list[list[Cell]]:
     architecture = inventory.architecture
-    parameters = sum(tensor.elements for tensor in inventory.tensors)
+    parameters = sum(parameter_counts(inventory))
     facts = [
         ("format", f"{inventory.format}, {_files(inventory)}"),
         ("architecture", escape(architecture.family)),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tensors.packing import parameter_counts
+
 if TYPE_CHECKING:
     from tensors.inventory import Inventory
 
@@ -17,7 +19,7 @@ def model_document(inventory: Inventory) -> dict[str, Any]:
         "architecture": inventory.architecture.family,
         "files": [{"name": file.name, "bytes": file.size_bytes} for file in inventory.files],
         "tensors": len(inventory.tensors),
-        "parameters": sum(tensor.elements for tensor in inventory.tensors),
+        "parameters": sum(parameter_counts(inventory)),
         "weight_bytes": inventory.weight_bytes,
         "trunk_blocks": inventory.trunk_blocks,
         "nextn_blocks": inventory.nextn_blocks,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from tensors.architecture.agreement import disagreements
 from tensors.architecture.config import from_config
 from tensors.architecture.facts import Architecture, Experts, MissingFact
 from tensors.architecture.gguf import from_gguf
 
-__all__ = ["Architecture", "Experts", "MissingFact", "from_config", "from_gguf"]
+__all__ = ["Architecture", "Experts", "MissingFact", "disagreements", "from_config", "from_gguf"]

@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from tensors.architecture import config_families as families
+from tensors.architecture.agreement import by_tensors
 from tensors.architecture.config_blocks import BlockKind, block_config_heads
 from tensors.architecture.config_header import TextConfig, language_model
 from tensors.architecture.facts import Architecture, Experts, MissingFact
@@ -32,13 +33,13 @@ def from_config(config: Config, tensors: Shapes) -> Architecture:
     """Return what a config.json says of a model. Nothing is raised: see `tensors.metadata`.
 
     `tensors` may be empty; it gives the number of blocks where the config does not, whether the nextn blocks that the
-    config declares are there, and whether the head is tied.
+    config declares are there, and whether the head is tied. What shapes say otherwise than the config, they say better.
     """
     outer = text(config.get("model_type"))
     model = language_model(config, tensors, outer or _UNNAMED)
     values = model.values
     family = _family(config, model, outer)
-    return Architecture(
+    described = Architecture(
         family=outer or _UNNAMED,
         trunk_blocks=model.trunk_blocks,
         nextn_blocks=model.blocks - model.trunk_blocks,
@@ -52,6 +53,7 @@ def from_config(config: Config, tensors: Shapes) -> Architecture:
         tied=_tied(config, model, tensors),
         cache=_cache(family, model),
     )
+    return by_tensors(described, tensors) if tensors else described
 
 
 def _family(config: Config, model: TextConfig, outer: str | None) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tensors.architecture.lookup import MissingKey, block_numbers, first, flags, text, whole, wholes
+from tensors.architecture.lookup import MissingKey, block_numbers, first, flags, names_nextn, text, whole, wholes
 from tensors.metadata import MAXIMUM_BLOCKS
 
 if TYPE_CHECKING:
@@ -131,6 +131,9 @@ def language_model(config: Config, tensors: Shapes, model_type: str) -> TextConf
     if not 0 < trunk <= MAXIMUM_BLOCKS:
         trunk = model
     nextn = _nextn_blocks(values)
+    if tensors and model > trunk and not nextn and not names_nextn(tensors, trunk):
+        # Blocks beyond the stated number that nobody calls nextn are trunk: what is loaded runs.
+        trunk = model
     if tensors:
         nextn = model - trunk if model > trunk else apart
     return TextConfig(model_type, values, trunk + min(nextn, MAXIMUM_BLOCKS), trunk)

@@ -13,7 +13,7 @@ from tensors.text import quoted
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["MissingKey", "block_numbers", "first", "flags", "text", "whole", "wholes"]
+__all__ = ["MissingKey", "block_numbers", "first", "flags", "names_nextn", "text", "whole", "wholes"]
 
 _LARGEST = 2**40
 """No count or width of a model comes near; products of a few such numbers stay cheap."""
@@ -25,6 +25,9 @@ _BLOCK = re.compile(
     r"(mtp\.)?(?:blk|layers|layer|h|blocks|block)\.(\d{1,4})\.",
     re.ASCII,
 )
+
+_NEXTN = re.compile(r"nextn\.|(?:eh_proj|enorm|hnorm|shared_head|embed_tokens|mtp\w*)(?:\.|$)", re.ASCII)
+"""Modules that join a nextn block to the stream, behind the number of the block."""
 
 
 class MissingKey(Exception):  # noqa: N818 (never leaves this package, so it is no error of it)
@@ -80,6 +83,12 @@ def block_numbers(names: Iterable[str], largest: int) -> tuple[int, int]:
         else:
             model = max(model, number + 1)
     return model, apart
+
+
+def names_nextn(names: Iterable[str], start: int) -> bool:
+    """Return whether the tensors of a block from `start` on are those of multi-token prediction."""
+    matches = ((name, match) for name in names if (match := _BLOCK.match(name)) is not None and int(match[2]) >= start)
+    return any(match[1] or _NEXTN.match(name, match.end()) for name, match in matches)
 
 
 def first(mapping: Mapping[str, object], *names: str) -> int | None:

@@ -72,7 +72,7 @@ class LocalFolder:
         """Return the base names of its files, sorted."""
         try:
             with os.scandir(self.path) as entries:
-                return tuple(sorted(entry.name for entry in entries if entry.is_file()))
+                return tuple(sorted(entry.name for entry in entries if _is_file(entry)))
         except OSError as error:
             raise SourceError(self.location, _refusal(error)) from error
 
@@ -120,6 +120,14 @@ def open_local(location: str | os.PathLike[str]) -> tuple[Folder, str | None]:
     if not path.exists():
         raise SourceError(str(path), "there is no such file or folder; expected a model. Check the path.")
     return LocalFolder(path.parent), path.name
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    # A link that leads round to itself is no file, and no reason to refuse the folder.
+    try:
+        return entry.is_file()
+    except OSError:
+        return False
 
 
 def _refusal(error: OSError | ValueError) -> str:

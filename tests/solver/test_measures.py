@@ -195,7 +195,7 @@ def test_nothing_to_read_still_takes_a_nanosecond() -> None:
     assert 1 == slowest_ns(problem, placed((0, 1, "n1"), (1, 2, "n0")))
 
 
-GROWING = growing(problem_of((4, 4, 8, 2), (20, 40), ends=ENDS), (1, 0, 2, 1), fixed=(1, 0, 3, 0))
+GROWING = growing(problem_of((4, 4, 8, 2), (20, 43), ends=ENDS), (1, 0, 2, 1), fixed=(1, 0, 3, 0))
 
 
 @pytest.mark.parametrize(
@@ -203,8 +203,8 @@ GROWING = growing(problem_of((4, 4, 8, 2), (20, 40), ends=ENDS), (1, 0, 2, 1), f
     [
         (placed((0, 2, "n0"), (2, 4, "n1")), (20 - 11 - 1) // 1),
         (placed((0, 2, "n1"), (2, 4, "n0")), (20 - 13 - 3) // 3),
-        (placed((0, 1, "n0"), (1, 4, "n1")), (40 - 17 - 3) // 3),
-        (placed((0, 4, "n1")), (40 - 22 - 4) // 4),
+        (placed((0, 1, "n0"), (1, 4, "n1")), (43 - 17 - 3) // 3),
+        (placed((0, 4, "n1")), (43 - 22 - 4) // 4),
         (placed((0, 4, "n0")), 0),
     ],
     ids=["a stage each", "turned", "another cut", "the tied part once", "no room"],

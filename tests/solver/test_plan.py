@@ -25,9 +25,8 @@ def test_objectives_are_named_or_given() -> None:
     assert plan(problem, "nodes,load", EFFORT).stages == plan(problem, objectives_named("nodes,load"), EFFORT).stages
     with pytest.raises(InputError) as caught:
         plan(problem, "nodes,speed", EFFORT)
-    assert 'objective: "speed" is not one; expected some of balance, load, nodes. Correct the list.' == str(
-        caught.value
-    )
+    known = "balance, context, headroom, latency, load, nodes, throughput, tokens"
+    assert f'objective: "speed" is not one; expected some of {known}. Correct the list.' == str(caught.value)
 
 
 def test_more_nodes_than_arithmetic_asks_for_are_explained() -> None:
@@ -36,7 +35,7 @@ def test_more_nodes_than_arithmetic_asks_for_are_explained() -> None:
 
     assert 3 == len(found.stages)
     assert (
-        "Arithmetic asks for 2 nodes and the plan uses 3: blocks do not divide, the largest (block 0) takes 4 bytes.",
+        "Arithmetic asks for 2 nodes and the plan uses 3: blocks do not divide, and the largest (block 0) takes 4 B.",
     ) == found.notes
     assert () == plan(problem_of((4, 4, 4), (8, 6, 6)), "nodes", EFFORT).notes
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from support.plan_documents import document_of, planned
 from support.plans import model_plan, six_blocks, stopped_plan, unknown_plan
-from support.problems import NO_RULES, larger_problem, problem_of, random_problem
+from support.problems import NO_RULES, larger_problem, problem_of, random_problem, with_times
+from support.timed import GB, growing, joined, near, timed
 
 from solver.effort import Effort
 from solver.objectives import objectives_named
@@ -69,15 +71,21 @@ def test_what_is_not_proved_is_said_to_be_so(
 
 
 @pytest.mark.parametrize(
-    ("weights", "rules", "backend"),
+    ("weights", "rules", "exact", "backend"),
     [
-        ((9, 9), NO_RULES, "closed form"),
-        ((4, 4, 4, 2), NO_RULES, "exact search"),
-        ((3, 3, 1, 3), replace(NO_RULES, min_blocks=2), "cp-sat"),
+        ((9, 9), NO_RULES, True, "closed form"),
+        ((4, 4, 4, 2), NO_RULES, True, "exact search"),
+        ((3, 3, 1, 3), replace(NO_RULES, min_blocks=2), True, "exact search"),
+        ((3, 3, 1, 3), replace(NO_RULES, min_blocks=2), False, "cp-sat"),
     ],
 )
-def test_who_showed_that_nothing_fits_is_the_backend(weights: tuple[int, ...], rules: Rules, backend: str) -> None:
-    document = document_of(plan(replace(problem_of(weights, (5, 5, 5)), rules=rules)))
+def test_who_showed_that_nothing_fits_is_the_backend(
+    weights: tuple[int, ...], rules: Rules, exact: bool, backend: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """CP-SAT is left to do it where no search applies."""
+    problem = replace(problem_of(weights, (5, 5, 5)), rules=rules)
+    monkeypatch.setattr("solver.solve.provers_for", partial(provers_for, exact=exact))
+    document = document_of(plan(problem))
 
     assert ("infeasible", backend) == (document["outcome"], document["solver"]["backend"])
 
@@ -130,6 +138,20 @@ def test_a_proved_plan_does_not_depend_on_workers_or_seeds(wanted: str, exact: b
         assert 1 == len({bytes_of(problem, wanted, effort, exact=exact) for effort in efforts})
 
 
+@pytest.mark.parametrize("exact", [True, False], ids=["exact search", "cp-sat"])
+@pytest.mark.parametrize("wanted", ["latency,balance", "throughput,nodes", "tokens,headroom", "nodes,context,latency"])
+def test_a_proved_plan_with_times_does_not_depend_on_workers_or_seeds(wanted: str, exact: bool) -> None:
+    """Links and speeds that tell nodes apart, equal blocks, and unlike ones."""
+    link = near(3, GB)
+    alike = timed(problem_of((7,) * 8, (30, 30, 30, 40)), (GB, GB, 2 * GB, GB))
+    unlike = timed(problem_of((5, 9, 5, 7, 5, 9), (30, 25, 20), ends=Ends(4, 4, 4, 1)), (GB, (5, 7, 12, 20), 2 * GB))
+    for problem in (alike, unlike):
+        asked = growing(joined(problem, link, ("n0", "n2", near(9)), activation_bytes=4), (1,) * len(problem.blocks))
+        efforts = [Effort(60, None, workers, seed) for workers, seed in ((1, 0), (2, 1), (8, 5))]
+
+        assert 1 == len({bytes_of(asked, wanted, effort, exact=exact) for effort in efforts})
+
+
 def test_both_methods_give_the_same_stages() -> None:
     """Their documents differ in nothing but the name of the proof."""
     effort = Effort(60, None, 2, 0)
@@ -140,3 +162,21 @@ def test_both_methods_give_the_same_stages() -> None:
         first, second = (bytes_of(problem, "nodes,balance", effort, exact=exact) for exact in (True, False))
 
         assert first.replace("exact search", "cp-sat") == second
+
+
+@pytest.mark.parametrize("wanted", ["latency", "throughput,nodes", "nodes,tokens"])
+def test_both_methods_give_the_same_stages_for_times(wanted: str) -> None:
+    """Their documents differ in nothing but the name of the proof."""
+    effort = Effort(60, None, 2, 0)
+    compared = 0
+    for seed in range(25):
+        random = Random(seed)
+        problem = with_times(random_problem(random, 6, 4), random)
+        if not any(block.cache_bytes_per_token for block in problem.blocks):
+            continue
+        if solve(problem, objectives_named(wanted), effort).outcome is Outcome.OPTIMAL:
+            compared += 1
+            first, second = (bytes_of(problem, wanted, effort, exact=exact) for exact in (True, False))
+
+            assert first.replace("exact search", "cp-sat") == second
+    assert compared > 10

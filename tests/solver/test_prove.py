@@ -17,7 +17,7 @@ from solver.closed_form.route import fewest_largest
 from solver.closed_form.target import CacheRequest, Target, target_of_inventory
 from solver.cluster import Cluster, ClusterNode, Reserve
 from solver.effort import Effort
-from solver.objectives import NO_LIMITS
+from solver.limits import NO_LIMITS
 from solver.prove import prove_route, prove_tiers
 from solver.workload import IndexerRule, Workload
 from tensors.synthetic import example_inventory

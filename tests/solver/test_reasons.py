@@ -1,4 +1,4 @@
-"""Why nothing fits: each kind of reason in full, and each suggestion tried out."""
+"""Why nothing fits: each kind of reason in full, with what was found to help behind it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import pytest
 from support.problems import NO_LINKS, NO_RULES, problem_of
 
-from solver import reasons
+from solver import trials
 from solver.effort import Effort
 from solver.objectives import OBJECTIVES
 from solver.planning import plan
-from solver.problem import Ends, Link, LinkPair, Node, Problem, Rules
+from solver.problem import Ends, Link, LinkPair, Problem, Rules
 from solver.reasons import reasons_why_infeasible
 from solver.solve import Outcome, Solution, solve
 
@@ -29,7 +29,7 @@ NO_WAY = tuple(LinkPair(source, target, BARRED) for source, target in (("n0", "n
 def infeasible(problem: Problem) -> tuple[str, ...]:
     """Return the reasons of a problem that has no placement."""
     assert Outcome.INFEASIBLE is solve(problem, (OBJECTIVES["nodes"],), EFFORT).outcome
-    return reasons_why_infeasible(problem, EFFORT)
+    return reasons_why_infeasible(problem, None, EFFORT)
 
 
 def fits(problem: Problem) -> bool:
@@ -42,15 +42,6 @@ def with_nodes_like(problem: Problem, name: str) -> Problem:
 
 def with_rules(problem: Problem, **rules: object) -> Problem:
     return replace(problem, rules=replace(NO_RULES, **rules))  # type: ignore[arg-type]
-
-
-def at_context(problem: Problem, tokens: int) -> Problem:
-    """Return a problem with caches that grow by a byte a token."""
-    return replace(
-        problem,
-        context_tokens=tokens,
-        blocks=tuple(replace(block, cache_bytes=tokens, cache_bytes_per_token=1) for block in problem.blocks),
-    )
 
 
 @pytest.mark.parametrize(
@@ -73,16 +64,18 @@ def test_a_block_that_fits_no_node_is_named_with_the_largest_budget() -> None:
         "more than the largest budget, 3.91 KiB (4,000 bytes) on n1."
     )
 
-    assert (expected,) == infeasible(problem)
+    assert expected == infeasible(problem)[0]
 
 
 def test_one_block_with_tied_ends_takes_them_once() -> None:
-    assert ("Block 0 with what belongs to it takes 14 B, more than the largest budget, 13 B on n0.",) == infeasible(
-        problem_of((4,), (13,), ends=Ends(4, 6, 0, 0))
-    )
-    assert ("Block 0 with what belongs to it takes 10 B, more than the largest budget, 9 B on n0.",) == infeasible(
-        problem_of((4,), (9,), ends=Ends(4, 6, 4, 0))
-    )
+    assert (
+        "Block 0 with what belongs to it takes 14 B, more than the largest budget, 13 B on n0.",
+        "With 1 B more memory for n0 it fits.",
+    ) == infeasible(problem_of((4,), (13,), ends=Ends(4, 6, 0, 0)))
+    assert (
+        "Block 0 with what belongs to it takes 10 B, more than the largest budget, 9 B on n0.",
+        "With 1 B more memory for n0 it fits.",
+    ) == infeasible(problem_of((4,), (9,), ends=Ends(4, 6, 4, 0)))
 
 
 def test_budgets_that_are_too_small_together_are_short_by_so_much() -> None:
@@ -91,18 +84,10 @@ def test_budgets_that_are_too_small_together_are_short_by_so_much() -> None:
 
     assert (
         "The budgets together hold 11 B and the model needs 12 B: short by 1 B.",
+        "With 1 B more memory for n1 it fits.",
         "With one more node like n1, with a budget of 5 B, it fits.",
     ) == infeasible(problem)
     assert fits(with_nodes_like(problem, "n1"))
-
-
-def test_the_smallest_kind_of_node_that_is_enough_is_suggested() -> None:
-    """One more of 3 bytes does not take the block of 5."""
-    problem = problem_of((5, 5, 5), (3, 7, 6))
-
-    assert "With one more node like n2, with a budget of 6 B, it fits." == infeasible(problem)[-1]
-    assert not fits(with_nodes_like(problem, "n0"))
-    assert fits(with_nodes_like(problem, "n2"))
 
 
 def test_blocks_that_do_not_divide_are_a_near_miss() -> None:
@@ -115,6 +100,7 @@ def test_blocks_that_do_not_divide_are_a_near_miss() -> None:
     ) == infeasible(problem)[0]
     assert (
         "The nearest miss puts 6 B on n2, 1 B above its budget: every budget would have to be 20.00 % larger.",
+        "With 1 B more memory for n0 it fits.",
         "With one more node like n0, with a budget of 5 B, it fits.",
     ) == infeasible(problem)[1:]
 
@@ -141,25 +127,37 @@ def test_a_near_miss_that_is_not_proved_nearest_says_so(monkeypatch: pytest.Monk
         solution = solve(problem, objectives, effort)
         return replace(solution, outcome=Outcome.FEASIBLE) if solution.placement is not None else solution
 
-    monkeypatch.setattr(reasons, "solve", limited)
+    monkeypatch.setattr(trials, "solve", limited)
 
     assert re.fullmatch(
         r"The nearest miss found puts 6 B on n\d, 1 B above its budget: "
         r"every budget would have to be at most 20\.00 % larger\.",
-        reasons_why_infeasible(problem_of((4, 4, 4, 2), (5, 5, 5)), EFFORT)[1],
+        reasons_why_infeasible(problem_of((4, 4, 4, 2), (5, 5, 5)), None, EFFORT)[1],
     )
 
 
 @pytest.mark.parametrize(
-    "rules",
+    ("rules", "conflict"),
     [
-        replace(NO_RULES, pins=((0, "n0"), (2, "n0"), (1, "n1"))),
-        replace(NO_RULES, pins=((1, "n0"), (1, "n1"))),
-        replace(NO_RULES, first="n0", last="n0", max_nodes=1),
-        replace(NO_RULES, order=("n0", "n1"), first="n1", last="n0"),
-        replace(NO_RULES, min_blocks=4),
-        replace(NO_RULES, exclude=("n0",)),
-        replace(NO_RULES, first="n1", exclude=("n1",)),
+        (
+            replace(NO_RULES, pins=((0, "n0"), (2, "n0"), (1, "n1"))),
+            "these rules, and together they leave no placement: block 0 on n0; block 2 on n0",
+        ),
+        (
+            replace(NO_RULES, pins=((1, "n0"), (1, "n1"))),
+            "these rules, and together they leave no placement: block 1 on n0; block 1 on n1",
+        ),
+        (
+            replace(NO_RULES, first="n0", last="n0", max_nodes=1),
+            "this rule, which leaves no placement: at most 1 node",
+        ),
+        (
+            replace(NO_RULES, order=("n0", "n1"), first="n1", last="n0"),
+            "these rules, and together they leave no placement: last n0; order n0, n1",
+        ),
+        (replace(NO_RULES, min_blocks=4), "this rule, which leaves no placement: at least 4 blocks a node"),
+        (replace(NO_RULES, exclude=("n0",)), "this rule, which leaves no placement: exclude n0"),
+        (replace(NO_RULES, first="n1", exclude=("n1",)), "this rule, which leaves no placement: exclude n1"),
     ],
     ids=[
         "a split pin",
@@ -171,31 +169,32 @@ def test_a_near_miss_that_is_not_proved_nearest_says_so(monkeypatch: pytest.Monk
         "first excluded",
     ],
 )
-def test_rules_that_leave_nothing_are_the_reason(rules: Rules) -> None:
+def test_rules_that_leave_nothing_are_the_reason(rules: Rules, conflict: str) -> None:
+    """Those alone that are needed for it."""
     problem = replace(problem_of((3, 3, 3), (7, 7)), rules=rules)
 
-    assert "The rules asked for leave no placement; without them the model fits." == infeasible(problem)[0]
+    assert f"The model fits but for {conflict}." == infeasible(problem)[0]
     assert fits(replace(problem, rules=NO_RULES))
 
 
 def test_forbidden_links_that_leave_nothing_are_the_reason() -> None:
     problem = replace(problem_of((3, 3, 3), (7, 7)), links=replace(NO_LINKS, pairs=NO_WAY))
-    found = infeasible(problem)
 
     assert (
-        "The forbidden links leave no placement; without them the model fits.",
+        "The model fits but for this rule, which leaves no placement: the forbidden links.",
+        "With 2 B more memory for n0 it fits.",
         "With one more node like n0, with a budget of 7 B, it fits.",
-    ) == found
+    ) == infeasible(problem)
     assert fits(with_nodes_like(problem, "n0"))
 
 
 def test_rules_and_links_that_leave_nothing_only_together_are_named_together() -> None:
-    """Without the rule no way leads on, and without the links one node is too few."""
-    problem = replace(problem_of((3, 3, 3), (7, 7)), links=replace(NO_LINKS, pairs=NO_WAY))
-    problem = with_rules(problem, max_nodes=1)
+    """Links lead on from n2 alone, which is to be the last."""
+    links = replace(NO_LINKS, pairs=(*NO_WAY, *(LinkPair(node, "n2", BARRED) for node in ("n0", "n1"))))
+    problem = with_rules(problem_of((3, 3, 3), (7, 7, 4), links=links), last="n2")
 
     assert (
-        "The rules asked for and the forbidden links together leave no placement; without them the model fits."
+        "The model fits but for these rules, and together they leave no placement: last n2; the forbidden links."
         == infeasible(problem)[0]
     )
 
@@ -213,52 +212,14 @@ def test_what_could_not_be_told_apart_in_time_is_not_claimed(monkeypatch: pytest
     def spent(problem: Problem, objectives: tuple[Objective, ...], effort: Effort) -> Solution:
         return solve(problem, objectives, replace(effort, time_limit_seconds=1e-9))
 
-    monkeypatch.setattr(reasons, "solve", spent)
+    monkeypatch.setattr(trials, "solve", spent)
 
     expected = (
         "The budgets together hold 5 B more than the model needs; "
         "which rules or links leave no placement could not be told in a short time."
     )
 
-    assert (expected,) == reasons_why_infeasible(with_rules(problem_of((3, 3, 3), (7, 7)), min_blocks=4), EFFORT)
-
-
-def test_the_longest_context_that_fits_is_suggested_in_steps_of_256() -> None:
-    """Two blocks of 100 bytes and a byte a token on nodes of 1,000: 900 tokens fit, so 768 is the step below."""
-    problem = at_context(problem_of((100, 100), (1000, 1000)), 4096)
-    sentence = "With a context of 768 tokens a sequence in place of 4096 it fits."
-
-    assert sentence in infeasible(problem)
-    assert fits(at_context(problem, 768))
-    assert not fits(at_context(problem, 1024))
-
-
-@pytest.mark.parametrize(
-    ("problem", "tokens"),
-    [
-        (problem_of((900, 900), (1000, 1000)), 4096),
-        (problem_of((100, 100), (300, 300)), 256),
-        (problem_of((100, 100), (300, 300)), 250),
-    ],
-    ids=["no step fits", "the least step is what was asked", "less than a step was asked"],
-)
-def test_no_shorter_context_is_suggested_where_none_fits(problem: Problem, tokens: int) -> None:
-    assert not any("context" in sentence for sentence in infeasible(at_context(problem, tokens)))
-
-
-def test_no_shorter_context_is_suggested_where_caches_do_not_say_how_they_grow() -> None:
-    problem = at_context(problem_of((100, 100), (1000, 1000)), 4096)
-    silent = replace(problem, blocks=(problem.blocks[0], replace(problem.blocks[1], cache_bytes_per_token=None)))
-
-    assert not any("context" in sentence for sentence in infeasible(silent))
-
-
-def test_a_node_that_is_added_gets_a_name_of_its_own() -> None:
-    """Even where somebody uses the first that comes to mind."""
-    nodes = (Node("a", 5, None, None), Node("a+0", 6, None, None))
-    problem = replace(problem_of((3, 3, 3, 3), ()), nodes=nodes)
-
-    assert "With one more node like a, with a budget of 5 B, it fits." == infeasible(problem)[-1]
+    assert (expected,) == reasons_why_infeasible(with_rules(problem_of((3, 3, 3), (7, 7)), min_blocks=4), None, EFFORT)
 
 
 def test_an_interrupt_ends_the_search_for_reasons_and_not_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -267,7 +228,7 @@ def test_an_interrupt_ends_the_search_for_reasons_and_not_the_answer(monkeypatch
     def interrupted(problem: Problem, objectives: tuple[Objective, ...], effort: Effort) -> Solution:
         return replace(solve(problem, objectives, effort), interrupted=True)
 
-    monkeypatch.setattr(reasons, "solve", interrupted)
+    monkeypatch.setattr(trials, "solve", interrupted)
     found = plan(problem_of((4, 4, 4, 2), (5, 5, 5)))
 
     assert (Outcome.INFEASIBLE, True) == (found.outcome, found.solution.interrupted)

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 import pytest
 from support.planted import Planted, says
 from support.problems import problem_of
+from support.timed import GB, growing, joined, near, timed
 
 from solver.effort import Effort
 from solver.errors import AuditError, InputError
+from solver.limits import NO_LIMITS
 from solver.model import run
-from solver.objectives import NO_LIMITS, OBJECTIVES, objectives_named
+from solver.objectives import OBJECTIVES, Sense, objectives_named
 from solver.problem import Placement, Stage
 from solver.provers import ClosedForm, ConstraintSolver, ExactSearch, provers_for
 from solver.rules import violations
@@ -21,7 +23,7 @@ from solver.solve import Outcome, solve
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from solver.objectives import Value
+    from solver.limits import Value
     from solver.problem import Problem
     from solver.provers import Prover
     from solver.solve import Solution
@@ -52,6 +54,32 @@ def planted(*provers: Prover, wanted: str = "nodes", problem: Problem = PROBLEM,
 )
 def test_the_order_of_objectives_matters(wanted: str, expected: dict[str, Value]) -> None:
     solution = solve(PROBLEM, objectives_named(wanted), EFFORT)
+
+    assert Outcome.OPTIMAL is solution.outcome
+    assert list(expected.items()) == [(level.objective.name, level.value) for level in solution.levels]
+    assert list(expected.values()) == [level.bound for level in solution.levels]
+
+
+# The second node reads twice as fast; a hop takes 2 ns.
+TIMED = growing(joined(timed(PROBLEM, (GB, 2 * GB, GB)), near(2), activation_bytes=0), (1, 1, 1, 1))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        ("throughput,nodes", {"throughput": Fraction(10**9, 4), "nodes": 3}),
+        ("nodes,throughput", {"nodes": 1, "throughput": Fraction(10**9, 12)}),
+        ("latency,throughput", {"latency": 6 + 2 + 3, "throughput": Fraction(10**9, 6)}),
+        ("throughput,latency", {"throughput": Fraction(10**9, 4), "latency": 3 + 2 + 4 + 2 + 3}),
+        ("headroom,nodes", {"headroom": 6, "nodes": 3}),
+        ("tokens,headroom", {"tokens": 3, "headroom": 6}),
+        ("nodes,tokens,latency", {"nodes": 1, "tokens": 0, "latency": 12}),
+        ("context,nodes", {"context": 0, "nodes": 1}),
+    ],
+)
+def test_the_order_matters_where_more_is_better_too(wanted: str, expected: dict[str, Value]) -> None:
+    """A held rate, room or context is a limit to the levels behind it."""
+    solution = solve(TIMED, objectives_named(wanted), EFFORT)
 
     assert Outcome.OPTIMAL is solution.outcome
     assert list(expected.items()) == [(level.objective.name, level.value) for level in solution.levels]
@@ -122,11 +150,28 @@ def test_the_best_of_several_placements_is_kept() -> None:
             "nodes",
             'planted breaks the rule on known: "n9" is no node of the problem',
         ),
-        (lambda: [Planted([says(3, EVEN)])], "nodes", "nodes is 2, below its own bound 3"),
+        (lambda: [Planted([says(3, EVEN)])], "nodes", "nodes is 2, beyond its own bound 3"),
         (
             lambda: [Planted([says(1)], name="closed form"), Planted([says(3, EVEN)], name="cp-sat")],
             "nodes",
-            "nodes is 2, below its own bound 3",
+            "nodes is 2, beyond its own bound 3",
+        ),
+        (lambda: [Planted([says(-3, EVEN)])], "headroom", "headroom is 4, beyond its own bound 3"),
+        (
+            lambda: [Planted([says(7, EVEN)])],
+            "throughput",
+            "throughput is 500000000/3, beyond its own bound 1000000000/7",
+        ),
+        (lambda: [Planted([says(1, EVEN)])], "tokens", "tokens is 2, beyond its own bound -1"),
+        (
+            lambda: [Planted([says(-2, EVEN), says(1, ALL_ON_ONE)])],
+            "tokens,nodes",
+            "planted gives up, for nodes, what was settled before it",
+        ),
+        (
+            lambda: [Planted([says(6, EVEN), says(1, ALL_ON_ONE)])],
+            "throughput,nodes",
+            "planted gives up, for nodes, what was settled before it",
         ),
         (
             lambda: [Planted([says(None, EVEN)]), Planted([says(impossible=True)], name="other")],
@@ -158,7 +203,7 @@ def test_the_best_of_several_placements_is_kept() -> None:
 def test_a_wrong_answer_of_a_prover_is_refused(provers: Callable[[], list[Planted]], wanted: str, message: str) -> None:
     """A placement that breaks a rule or an earlier level, a bound above what is reached, or a contradiction."""
     with pytest.raises(AuditError) as caught:
-        planted(*provers(), wanted=wanted)
+        planted(*provers(), wanted=wanted, problem=TIMED)
 
     assert message == str(caught.value)
 
@@ -229,10 +274,11 @@ def test_an_interrupted_interval_ends_the_search() -> None:
 
 
 HARD = problem_of(tuple(range(3, 23)), (100, 90, 80, 70))
+FULLER = growing(timed(HARD, (GB, 2 * GB, GB, 3 * GB)), (1,) * 20)
 
 
 @pytest.mark.parametrize("prover", [ExactSearch, lambda _problem: ConstraintSolver()])
-@pytest.mark.parametrize("wanted", ["balance", "load"])
+@pytest.mark.parametrize("wanted", ["balance", "load", "headroom", "tokens", "throughput"])
 def test_an_interrupt_in_the_middle_of_a_search_keeps_its_placement(
     prover: Callable[[Problem], Prover], wanted: str
 ) -> None:
@@ -242,11 +288,11 @@ def test_an_interrupt_in_the_middle_of_a_search_keeps_its_placement(
         if best is not None:
             raise KeyboardInterrupt
 
-    solution = solve(HARD, objectives_named(wanted), EFFORT, interrupt, (ClosedForm(), prover(HARD)))
+    solution = solve(FULLER, objectives_named(wanted), EFFORT, interrupt, (ClosedForm(), prover(FULLER)))
 
     assert (Outcome.FEASIBLE, True) == (solution.outcome, solution.interrupted)
     assert solution.placement is not None
-    assert () == violations(HARD, solution.placement)
+    assert () == violations(FULLER, solution.placement)
     assert solution.levels[0].bound is not None
 
 
@@ -275,6 +321,22 @@ def test_progress_tells_the_level_the_best_and_the_bound() -> None:
         bound is not None and best is not None and bound <= solution.levels[1].value <= best for _, best, bound in told
     )
     assert told[0][1] >= told[-1][1]  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("wanted", ["throughput", "headroom", "tokens", "balance", "load"])
+def test_progress_tells_values_as_people_read_them(wanted: str) -> None:
+    """Where more is better the bound is above, and the best so far rises to it."""
+    told: list[tuple[Value | None, Value | None]] = []
+    objective = OBJECTIVES[wanted]
+    solution = solve(
+        FULLER, (objective,), EFFORT, lambda _name, best, bound: told.append((best, bound)), (ExactSearch(FULLER),)
+    )
+    value = solution.levels[0].value
+    turn = 1 if objective.sense is Sense.MIN else -1
+
+    assert told
+    assert all(best is not None and turn * value <= turn * best for best, _ in told)
+    assert all(bound is None or turn * bound <= turn * value for _, bound in told)
 
 
 @pytest.mark.parametrize("exact", [True, False])

@@ -22,7 +22,7 @@ _CHUNK_BYTES = 2**16
 
 @dataclass(slots=True)
 class Request:
-    """What one request asked for, and what it got: `sent_bytes` of body, counted when they left."""
+    """What one request asked for, and what it got: `sent_bytes` of body, as they leave."""
 
     method: str
     path: str
@@ -156,8 +156,13 @@ class Handler(BaseHTTPRequestHandler):
             return
         for start in range(0, len(data), _CHUNK_BYTES):
             chunk = data[start : start + _CHUNK_BYTES]
-            self.wfile.write(chunk)
+            # Counted first: a client may have it, and look at the count, before the call returns.
             self.request_record.sent_bytes += len(chunk)
+            try:
+                self.wfile.write(chunk)
+            except OSError:
+                self.request_record.sent_bytes -= len(chunk)
+                raise
 
     def simple(self, status: int, data: bytes = b"", **headers: object) -> None:
         """Send a whole small answer."""
@@ -200,7 +205,7 @@ class Handler(BaseHTTPRequestHandler):
             self.head(200, Content_Length=size, Accept_Ranges="bytes", **extra)
             self.send_span(path, 0, size)
         elif span[0] >= size:
-            self.simple(416, Content_Range=f"bytes */{size}", **extra)
+            self.simple(416, b"", Content_Range=f"bytes */{size}", **extra)
         else:
             self.head(206, Content_Length=span[1] - span[0], Content_Range=content_range(*span, size), **extra)
             self.send_span(path, *span)

@@ -76,3 +76,10 @@ def test_reading_a_gguf_header_imports_no_array_or_json_library(tmp_path: Path) 
     command = [sys.executable, "-c", script, str(path)]
 
     assert "" == subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def test_a_link_that_leads_round_to_itself_is_no_file_of_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "little.gguf").write_bytes(seeds()["little.gguf"]["little.gguf"])
+    (tmp_path / "round.gguf").symlink_to("round.gguf")
+
+    assert 4 == len(read(tmp_path).tensors)

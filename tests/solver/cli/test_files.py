@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import TYPE_CHECKING
+from functools import partial
+from pathlib import Path
 
 import pytest
 
-from solver.cli import files
 from solver.cli.files import check_folder, write_file
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_a_file_is_written_with_the_rights_of_any_other(tmp_path: Path) -> None:
@@ -42,7 +39,7 @@ def test_a_file_that_cannot_be_finished_leaves_the_old_one_and_nothing_beside_it
 
     path = tmp_path / "plan.json"
     path.write_text("old")
-    monkeypatch.setattr(files.Path, "replace", fail)
+    monkeypatch.setattr(Path, "replace", fail)
     with pytest.raises(type(error)):
         write_file(path, "new")
 
@@ -51,10 +48,8 @@ def test_a_file_that_cannot_be_finished_leaves_the_old_one_and_nothing_beside_it
 
 
 def test_a_folder_that_is_not_there_is_named_before_anything_else_happens(tmp_path: Path) -> None:
-    for refuse in (
-        lambda: check_folder(tmp_path / "no" / "a.json"),
-        lambda: write_file(tmp_path / "no" / "a.json", ""),
-    ):
+    path = tmp_path / "no" / "a.json"
+    for refuse in (partial(check_folder, path), partial(write_file, path, "")):
         with pytest.raises(FileNotFoundError) as caught:
             refuse()
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -59,3 +62,15 @@ def test_a_missing_model_is_one_line(tmp_path: Path, layerfit: Layerfit) -> None
     assert (2, "") == (code, out)
     assert err.startswith(f"{tmp_path / 'none.gguf'}: ")
     assert 1 == err.count("\n")
+
+
+def test_bars_are_drawn_in_what_the_encoding_of_the_output_has(tiny_model: Path) -> None:
+    def written(encoding: str) -> str:
+        environment = os.environ | {"PYTHONIOENCODING": encoding}
+        command = [sys.executable, "-m", "solver", "inspect", str(tiny_model), "--by", "type"]
+        return subprocess.run(command, check=True, capture_output=True, env=environment).stdout.decode(encoding)
+
+    full, plain = written("utf-8"), written("ascii")
+
+    assert "█" in full
+    assert full.translate(str.maketrans("█▉▊▋▌▍▎▏", "####----")) == plain

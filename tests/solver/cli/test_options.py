@@ -14,6 +14,7 @@ from solver.cli.options import (
     ClusterOptions,
     EngineName,
     EngineOptions,
+    FrontierOptions,
     LimitOptions,
     ObjectiveOptions,
     PlanOutputOptions,
@@ -72,6 +73,11 @@ FLAGS = [
     (RuleOptions, "--exclude a --exclude b", {"exclude": ("a", "b")}),
     (RuleOptions, "--max-nodes 2", {"max_nodes": 2}),
     (RuleOptions, "--min-blocks 2", {"min_blocks": 2}),
+    (FrontierOptions, "--nodes 2..16", {"nodes": range(2, 17)}),
+    (FrontierOptions, "--nodes 3", {"nodes": range(3, 4)}),
+    (FrontierOptions, "--nodes 1..99999", {"nodes": range(1, 100_000)}),
+    (FrontierOptions, "--frontier nodes,latency", {"frontier": ("nodes", "latency")}),
+    (FrontierOptions, "--format csv", {"format": TableFormat.CSV}),
     (PlanOutputOptions, "--json", {"json": True}),
     (PlanOutputOptions, "-o p.json", {"output": Path("p.json")}),
     (PlanOutputOptions, "--output p.json", {"output": Path("p.json")}),
@@ -136,6 +142,27 @@ REFUSALS = [
     (LimitOptions, "--seed -1", "-1 is too small; expected a whole number from 0. Raise it."),
     (RuleOptions, "--pin a=3", '"a=3" is no pin; expected BLOCK=NODE. Write it like 3=desk; blocks count from 0.'),
     (RuleOptions, "--pin 3=", '"3=" is no pin; expected BLOCK=NODE. Write it like 3=desk; blocks count from 0.'),
+    *(
+        (
+            FrontierOptions,
+            f"--nodes {text}",
+            f'"{text}" is not a range of counts; expected A..B. Write it like 2..16.',
+        )
+        for text in ("x", "2-16", "..3", "1...3", "1..2..3", "1..٣", "1_0", "1..100000", "2.5")
+    ),
+    *(
+        (
+            FrontierOptions,
+            f"--nodes {text}",
+            f'"{text}" holds no count; expected A..B with 1 or more first. Write it like 2..16.',
+        )
+        for text in ("0", "0..3", "3..2", "00")
+    ),
+    (
+        FrontierOptions,
+        "--frontier nodes,,b",
+        '"nodes,,b" has an empty name; expected names between commas. Write them like a,b,c.',
+    ),
     (OutputOptions, "--format xml", '"xml" is unknown; expected csv or markdown.'),
 ]
 

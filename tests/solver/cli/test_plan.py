@@ -13,6 +13,7 @@ from support.problems import problem_of
 from solver.cli.options import (
     ClusterOptions,
     EngineOptions,
+    FrontierOptions,
     LimitOptions,
     ObjectiveOptions,
     PlanOutputOptions,
@@ -107,7 +108,7 @@ def test_a_flag_reaches_the_plan(
     assert expected != at(plain, path)
 
 
-def test_every_flag_of_plan_is_tried_here_or_below() -> None:
+def test_every_flag_of_plan_is_tried_here_or_below_or_with_the_frontier() -> None:
     """A flag that is parsed and goes nowhere would show as missing here."""
     tried = {flags.split()[0].removeprefix("--").replace("-", "_") for _, flags, _, _ in CHANGES}
     elsewhere = {
@@ -121,10 +122,12 @@ def test_every_flag_of_plan_is_tried_here_or_below() -> None:
         "report",
         "no_timings",
         "no_paths",
+        *("nodes", "frontier", "format"),
     }
     groups = (
         ClusterOptions,
         EngineOptions,
+        FrontierOptions,
         LimitOptions,
         ObjectiveOptions,
         PlanOutputOptions,
@@ -237,9 +240,20 @@ def test_rules_of_flags_replace_those_of_the_problem_one_by_one(tmp_path: Path, 
     assert {"first": "n1", "last": "n0", "min_blocks": 1, "pin": [[0, "n1"]]}.items() <= rules.items()
 
 
-@pytest.mark.parametrize("flags", [("--max-nodes", "1", "--exclude", "n0"), ("--first", "n1", "--last", "n1")])
+@pytest.mark.parametrize(
+    ("flags", "conflict"),
+    [
+        (("--max-nodes", "1", "--exclude", "n0"), "exclude n0; at most 1 node"),
+        (("--first", "n1", "--last", "n1"), "first n1; last n1"),
+    ],
+)
 def test_infeasible_is_an_answer_of_its_own(
-    problem: Path, flags: tuple[str, ...], tmp_path: Path, layerfit: Layerfit, validate_document: Callable[[Any], None]
+    problem: Path,
+    flags: tuple[str, ...],
+    conflict: str,
+    tmp_path: Path,
+    layerfit: Layerfit,
+    validate_document: Callable[[Any], None],
 ) -> None:
     """Exit 1, with the reason; the document has no lists filled, and is written like any other."""
     code, out, err = layerfit("plan", "--problem", problem, "--json", "-o", tmp_path / "plan.json", *flags)
@@ -254,7 +268,10 @@ def test_infeasible_is_an_answer_of_its_own(
         document["stages"],
         document["objective"],
     )
-    assert "The rules asked for leave no placement; without them the model fits." == document["reasons"][0]
+    assert (
+        f"The model fits but for these rules, and together they leave no placement: {conflict}."
+        == document["reasons"][0]
+    )
 
 
 def test_one_node_too_small_for_any_block_is_infeasible_and_says_so(
@@ -280,11 +297,11 @@ def test_no_answer_within_the_limits_is_exit_3(problem: Path, layerfit: Layerfit
 
 BESIDE = "it means nothing beside --problem; expected limits, objectives and rules alone. Leave it out."
 NO_NODE = 'it lists no node; expected at least one. Add [[node]] with name = "desk" and memory = "64 GiB".'
-FOUR = "expected some of balance, load, nodes. Correct the list."
+EIGHT = "expected some of balance, context, headroom, latency, load, nodes, throughput, tokens. Correct the list."
 BAD_INPUT: list[tuple[list[str], str]] = [
     (["{folder}/none.gguf", "--cluster", "{cluster}"],
      "{folder}/none.gguf: there is no such file or folder; expected a model. Check the path."),
-    (["--objective", "speed"], f'objective: "speed" is not one; {FOUR}'),
+    (["--objective", "speed"], f'objective: "speed" is not one; {EIGHT}'),
     (["--context", "0"], "layerfit plan, --context: 0 is too small; expected a whole number from 1. Raise it."),
     (["--first", "z", "--problem", "{problem}"],
      'layerfit plan, rules.first: no node is called "z"; expected one of "n0", "n1", "n2". Correct the name.'),
@@ -364,7 +381,7 @@ def prover(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     ("planted", "message"),
     [
         (Planted([says(1, WRONG)]), 'planted breaks the rule on memory: "n1" would hold 12 bytes with a budget of 10'),
-        (Planted([says(2, RIGHT)]), "nodes is 1, below its own bound 2"),
+        (Planted([says(2, RIGHT)]), "nodes is 1, beyond its own bound 2"),
         (Planted([says(1, RIGHT)], canonical_answer=WRONG),
          'the answer breaks the rule on memory: "n1" would hold 12 bytes with a budget of 10'),
     ],

@@ -14,7 +14,7 @@ from solver.cli.progress import shown_progress
 from solver.effort import silent
 
 if TYPE_CHECKING:
-    from solver.objectives import Value
+    from solver.limits import Value
 
 CLEAR = "\r\033[K"
 

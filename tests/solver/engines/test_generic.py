@@ -53,7 +53,7 @@ def test_the_ends_and_what_belongs_to_no_block() -> None:
     placed = asked(model)
 
     assert Ends(input_bytes=GIB + 77, output_bytes=GIB, tied_bytes=0, host_bytes=0) == placed.problem.ends
-    assert "77 bytes of tensors that belong to no block are loaded with the input." in placed.notes
+    assert "77 B of tensors that belong to no block are loaded with the input." in placed.notes
 
 
 def test_a_tied_head_is_a_copy_of_the_token_embedding_and_of_nothing_else() -> None:
@@ -157,9 +157,7 @@ def test_a_node_whose_reserve_takes_all_is_noted() -> None:
     placed = asked(six_blocks(), cluster_text=text)
 
     assert 0 == placed.problem.nodes[0].budget_bytes
-    assert (
-        "pocket: the reserve of 8589934592 bytes leaves nothing of its memory; it takes no blocks." == placed.notes[-1]
-    )
+    assert "pocket: the reserve of 8.00 GiB leaves nothing; no blocks go there." == placed.notes[-1]
 
 
 def test_speeds_and_links_are_those_of_the_cluster() -> None:
@@ -180,9 +178,7 @@ def test_an_activation_is_two_bytes_a_value_and_nothing_where_no_width_is_known(
 
 
 def test_blocks_that_are_left_out_are_noted_with_their_bytes() -> None:
-    note = (
-        f"1 multi-token prediction block(s) of {2 * GIB} bytes are not placed; engines skip them unless told otherwise."
-    )
+    note = "1 multi-token prediction block of 2.00 GiB in all left out: engines skip them unless told otherwise."
 
     assert note in asked(six_blocks()).notes
     assert note not in asked(six_blocks(), replace(REQUEST, resident_nextn=True)).notes

@@ -122,7 +122,7 @@ F32         1    1.00 KiB          256  ▏
 """,
     View.FILE: """\
 file             size    header      tensor  padding  missing
-tiny.gguf  136.00 MiB  3.97 KiB  136.00 MiB     32 B      7 B
+tiny.gguf  136.00 MiB  3.97 KiB  136.00 MiB     32 B      7 B  ██████████████████████████████
 """,
     View.TENSOR: """\
 tensor                      shape         type     weight  part   role           block  file       offset

@@ -58,10 +58,10 @@ note: A sentence of two lines that goes on that goes on that goes on that goes o
 """
 
 WITH_RULES = """\
-✓ Six fits on 2 of 4 nodes, proved optimal by closed form and cp-sat.
+✓ Six fits on 2 of 4 nodes, proved optimal by closed form and exact search.
 
-nodes    2       = bound (proved by closed form)  nodes that hold a stage
-balance  0.7500  = bound (proved by cp-sat)       largest load / budget
+nodes    2       = bound (proved by closed form)   nodes that hold a stage
+balance  0.7500  = bound (proved by exact search)  largest load / budget
 
 #  node      blocks      load of budget              full   load  budget  slack  weights  cache
 1  desk-2    input, 0–2  ███████████████▎       ▏  66.7 %  16.00   24.00   8.00    16.00  <0.01  GiB
@@ -217,6 +217,7 @@ def test_a_search_without_an_answer_says_that_nothing_is_known() -> None:
             [
                 "✗ 1 block does not fit on this 1 node: proved, no placement exists.",
                 "  1. Block 0 with what belongs to it takes 9 B, more than the largest budget, 5 B on n0.",
+                "  2. With 4 B more memory for n0 it fits.",
             ],
         ),
         (
@@ -354,6 +355,7 @@ def test_a_tied_head_is_named_where_one_stage_holds_both_ends() -> None:
 
 def test_a_workload_without_an_indexer_or_nextn_blocks_names_neither() -> None:
     inventory = six_blocks()
+    assert isinstance(inventory.architecture.cache, tuple)
     plain = replace(
         inventory,
         nextn_blocks=0,

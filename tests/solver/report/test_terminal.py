@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from solver.report.terminal import Paint, Style, Styled, bar, columns, escape
+from solver.report.terminal import Cell, Paint, Style, Styled, bar, columns, escape
 
 PLAIN = Paint(enabled=False)
 
@@ -64,7 +64,7 @@ def test_columns_align_numbers_at_their_ends_and_words_at_their_starts() -> None
 
 def test_colour_changes_no_width() -> None:
     """The sequences stand around the text, and blanks around those."""
-    rows = [(Styled("a", Style.TITLE), "1"), ("bbb", Styled("22", Style.BAD))]
+    rows: list[tuple[Cell, ...]] = [(Styled("a", Style.TITLE), "1"), ("bbb", Styled("22", Style.BAD))]
 
     assert ["\033[1ma\033[0m     1", "bbb  \033[31m22\033[0m"] == columns(rows, {1}, Paint(enabled=True))
     assert ["a     1", "bbb  22"] == columns(rows, {1}, PLAIN)

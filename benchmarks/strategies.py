@@ -1,0 +1,66 @@
+"""Who is asked: the solver, the solver's CP-SAT model without its exact searches, and the rivals."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, TypeAlias
+
+from benchmarks.rivals.plain import Answer
+from solver.effort import Effort
+from solver.objectives import objectives_named
+from solver.provers import provers_for
+from solver.solve import solve
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from solver.problem import Problem
+
+__all__ = ["STRATEGIES", "SUBJECT", "Strategy", "missing_library"]
+
+# Called with the problem, the objective, the limit in seconds, workers and seed.
+Strategy: TypeAlias = "Callable[[Problem, str, float, int, int], Answer]"
+SUBJECT = "layerfit"
+_LIBRARIES = {"highs": "highspy"}
+
+
+def missing_library(strategy: str) -> str | None:
+    """Return the library that a strategy needs and that is not installed, or None."""
+    library = _LIBRARIES.get(strategy)
+    return library if library is not None and find_spec(library) is None else None
+
+
+def _all_provers(problem: Problem, objective: str, seconds: float, workers: int, seed: int) -> Answer:
+    return _solved(problem, objective, Effort(seconds, None, workers, seed), exact=True)
+
+
+def _stages_alone(problem: Problem, objective: str, seconds: float, workers: int, seed: int) -> Answer:
+    return _solved(problem, objective, Effort(seconds, None, workers, seed), exact=False)
+
+
+def _solved(problem: Problem, objective: str, effort: Effort, *, exact: bool) -> Answer:
+    found = solve(problem, objectives_named(objective), effort, provers=provers_for(problem, exact=exact))
+    if not found.levels:
+        return Answer(found.outcome, None, None, found.refuted_by or "none", found.deterministic_time)
+    level = found.levels[-1]
+    return Answer(found.outcome, level.value, level.bound, level.proof, found.deterministic_time)
+
+
+def _highs(problem: Problem, objective: str, seconds: float, workers: int, seed: int) -> Answer:
+    from benchmarks.rivals.highs import solve_with_highs  # noqa: PLC0415 - an extra that may be missing
+
+    return solve_with_highs(problem, objective, seconds, workers, seed)
+
+
+def _intervals(problem: Problem, objective: str, seconds: float, workers: int, seed: int) -> Answer:
+    from benchmarks.rivals.intervals import solve_with_intervals  # noqa: PLC0415 - loads OR-Tools
+
+    return solve_with_intervals(problem, objective, seconds, workers, seed)
+
+
+STRATEGIES: dict[str, Strategy] = {
+    SUBJECT: _all_provers,
+    "stages": _stages_alone,
+    "highs": _highs,
+    "intervals": _intervals,
+}
