@@ -117,7 +117,7 @@ def test_a_plan_for_hosts_is_not_exported_for_an_engine_of_cards(
 ) -> None:
     cluster, plan = tmp_path / "cluster.toml", tmp_path / "plan.json"
     cluster.write_text(MACHINES.format(host="4 GiB") + CARDS, encoding="utf-8")
-    layerfit("plan", models["tiny"], "--cluster", cluster, "--exclude", "tower", "-o", plan)
+    layerfit("plan", models["tiny"], "--cluster", cluster, "--engine", "llamacpp", "--exclude", "tower", "-o", plan)
 
     code, out, err = layerfit("export", plan, "--engine", "vllm")
 
