@@ -77,19 +77,29 @@ class ComputeBuffer:
 
 
 def compute_interval(facts: DeviceFacts) -> tuple[int, int] | None:
-    """Return the least and the most bytes of the compute buffer of a device."""
-    buffer = compute_buffer(facts)
-    return buffer.low_bytes, buffer.high_bytes
+    """Return the least and the most bytes of the compute buffer of a device, None without embeddings to start from."""
+    return _interval(facts, unseen=False)
 
 
 def unseen_interval(facts: DeviceFacts) -> tuple[int, int] | None:
     """Return the interval as if the family had never been seen: what a new family of the same build would get."""
-    buffer = compute_buffer(facts, unseen=True)
+    return _interval(facts, unseen=True)
+
+
+def _interval(facts: DeviceFacts, *, unseen: bool) -> tuple[int, int] | None:
+    try:
+        buffer = compute_buffer(facts, unseen=unseen)
+    except MissingTensorError:
+        return None
     return buffer.low_bytes, buffer.high_bytes
 
 
 def compute_buffer(facts: DeviceFacts, *, unseen: bool = False) -> ComputeBuffer:
-    """Return the compute buffer of a device by terms, from its graph or else from the widths of its tensors."""
+    """Return the compute buffer of a device by terms, from its graph or else from the widths of its tensors.
+
+    Raises:
+        MissingTensorError: the model has no embeddings by the engine's name for them.
+    """
     question = _Question(facts.settings, facts.assignment, facts.pipeline_copies, unseen)
     peaks = _peaks(facts.inventory, question)
     place = HOST_PLACE if facts.is_host else facts.device

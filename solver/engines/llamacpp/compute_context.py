@@ -70,8 +70,12 @@ class Context:
 
     @property
     def hidden(self) -> int:
-        """Return the width of the residual stream."""
-        return self.shapes["token_embd.weight"][-1]
+        """Return the width of the residual stream.
+
+        Raises:
+            MissingTensorError: the model has no embeddings by the engine's name for them.
+        """
+        return self.whole("token_embd.weight", -1).extents[0]
 
     @property
     def sequences(self) -> int:

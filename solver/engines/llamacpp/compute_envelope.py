@@ -43,7 +43,7 @@ def envelope(here: Context, place: int, copies: int) -> tuple[Envelope, ...]:
     kinds = len({(term.kind, term.tokens_per_cell) for term in terms}) + 1
     blocks = [block for block in here.blocks if here.device(block) == place]
     head = here.device(len(here.assignment.slots) - 1) == place
-    logits = here.shapes["token_embd.weight"][0] * here.outputs * F32 if head else 0
+    logits = here.whole("token_embd.weight", -1).extents[1] * here.outputs * F32 if head else 0
     used = bool(blocks) or head or place == HOST_PLACE
     states = max((term.state_values for term in terms), default=0) * here.sequences * F32
     heads = here.inventory.architecture.heads or 1

@@ -129,8 +129,8 @@ COMPARED: Final = _names(
 
 FOLLOWED: Final = _names(
     """
-    apertus arcee baichuan bailingmoe chatglm codeshell deepseek dots1 ernie4_5 ernie4_5-moe exaone exaone-moe gemma2 glm4
-    granite granitemoe hunyuan-dense internlm2 jais llada-moe minicpm mpt nemotron olmoe orion phimoe qwen qwen2moe
+    apertus arcee baichuan bailingmoe chatglm codeshell deepseek dots1 ernie4_5 ernie4_5-moe exaone exaone-moe gemma2
+    glm4 granite granitemoe hunyuan-dense internlm2 jais llada-moe minicpm mpt nemotron olmoe orion phimoe qwen qwen2moe
     qwen3next refact rnd1 seed_oss smollm3 stablelm starcoder xverse
     """
 )

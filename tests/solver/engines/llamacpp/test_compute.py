@@ -157,6 +157,13 @@ def test_a_model_without_a_known_graph_is_bounded_by_the_widths_of_its_tensors()
     assert odd.low_bytes <= plain.low_bytes <= plain.high_bytes <= odd.high_bytes
 
 
+def test_a_model_without_embeddings_gets_no_interval() -> None:
+    known = facts(emulated(small(), "-c 2048 -ngl all", servers=1), 0)
+    tensors = tuple(tensor for tensor in small().tensors if tensor.name != "token_embd.weight")
+
+    assert compute_interval(replace(known, inventory=replace(small(), tensors=tensors))) is None
+
+
 def test_other_devices_than_cpus_widen_the_interval() -> None:
     measured = facts(emulated(small(), "-c 2048 -ngl all", servers=1), 0)
     device = measured.assignment.devices[0]
