@@ -139,16 +139,10 @@ def test_every_flag_of_plan_is_tried_here_or_below_or_with_the_frontier() -> Non
     assert {field.name for group in groups for field in fields(group)} == tried | elsewhere
 
 
-def test_what_an_engine_does_in_one_way_alone_is_no_choice(
-    tiny_model: Path, cluster: Path, layerfit: Layerfit
-) -> None:
+def test_what_an_engine_does_in_one_way_alone_is_no_choice(tiny_model: Path, cluster: Path, layerfit: Layerfit) -> None:
     for flag in (("--cache-bytes-per-token", "9"), ("--indexer", "none"), ("--resident-nextn",)):
-        assert (
-            2,
-            "",
-            f"layerfit plan, {flag[0]}: the rules of llamacpp leave no choice there; expected it without. "
-            "Leave it out.\n",
-        ) == layerfit("plan", tiny_model, "--cluster", cluster, "--engine", "llamacpp", *flag)
+        message = f"layerfit plan, {flag[0]}: the rules of llamacpp leave no choice there; expected it without. Leave it out.\n"
+        assert (2, "", message) == layerfit("plan", tiny_model, "--cluster", cluster, "--engine", "llamacpp", *flag)
 
 
 def test_without_model_and_cluster_the_example_is_planned_and_said_to_be_one(layerfit: Layerfit) -> None:
