@@ -141,7 +141,8 @@ def test_every_flag_of_plan_is_tried_here_or_below_or_with_the_frontier() -> Non
 
 def test_what_an_engine_does_in_one_way_alone_is_no_choice(tiny_model: Path, cluster: Path, layerfit: Layerfit) -> None:
     for flag in (("--cache-bytes-per-token", "9"), ("--indexer", "none"), ("--resident-nextn",)):
-        message = f"layerfit plan, {flag[0]}: the rules of llamacpp leave no choice there; expected it without. Leave it out.\n"
+        why = "the rules of llamacpp leave no choice there; expected it without. Leave it out."
+        message = f"layerfit plan, {flag[0]}: {why}\n"
         assert (2, "", message) == layerfit("plan", tiny_model, "--cluster", cluster, "--engine", "llamacpp", *flag)
 
 
