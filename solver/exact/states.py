@@ -43,9 +43,9 @@ def size_of(counts: Sequence[int]) -> int:
 def lay_out(counts: Sequence[int], ranks: Sequence[int | None], most_nodes: int) -> States:
     """Return the states of up to so many nodes of all groups; ranks are places in the order asked for."""
     strides = tuple(prod(count + 1 for count in counts[number + 1 :]) for number in range(len(counts)))
-    used = np.zeros(1, dtype=np.int16)
+    used = np.zeros(1, dtype=np.int32)
     for count in counts:
-        used = (used[:, None] + np.arange(count + 1, dtype=np.int16)[None, :]).reshape(-1)
+        used = (used[:, None] + np.arange(count + 1, dtype=np.int32)[None, :]).reshape(-1)
     by_level = np.argsort(used, kind="stable").astype(np.int32)
     bounds = np.concatenate(([0], np.cumsum(np.bincount(used))))
     top = min(most_nodes, len(bounds) - 2)
