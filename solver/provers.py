@@ -72,7 +72,7 @@ class ExactSearch:
         self._chain = ChainAnswers(problem)
 
     def prove(self, question: Question, clock: Clock, report: Report) -> Interval:
-        """Return the exact cost with a placement, or that there is none; nothing where no search applies."""
+        """Return the exact cost with a placement, or that there is none; where no search applies, at most a start."""
         try:
             return self._proved(question, clock, report)
         except TableError:
@@ -85,7 +85,7 @@ class ExactSearch:
                 return self._fewest(question)
             return descend(question, lambda tried: self._attempt(self._prefix.find, tried), clock, report)
         if not self._chain.answer(name, clock.effort):
-            return NOTHING
+            return self._start(question)
         if name in ("nodes", "latency"):
             lower, placement = self._chain.least(name, limits)
             return Interval(lower, placement, impossible=placement is None, interrupted=False)
@@ -106,6 +106,12 @@ class ExactSearch:
         if self._chain.answer("nodes", clock.effort):
             return self._chain.find(limits)
         return None
+
+    def _start(self, question: Question) -> Interval:
+        """Return a placement to start from, or that there is none, where only the objective is beyond the searches."""
+        if question.best is not None or not self._prefix.answer("nodes", question.limits):
+            return NOTHING
+        return self._attempt(self._prefix.find, question.limits)
 
     def _fewest(self, question: Question) -> Interval:
         placement = self._prefix.find(question.limits)
