@@ -1,7 +1,7 @@
 """How long proofs take, beside targets and rivals.
 
     python -m benchmarks.prove [--family NAME]… [--objective NAME]… [--strategy NAME]… [--limit SECONDS]
-                               [--repeats N] [--seed N] [--workers N] [--smoke]
+                               [--instances N] [--repeats N] [--seed N] [--workers N] [--smoke]
 
 Every run has a process of its own; one JSON line each goes to standard output, and the table to standard error at the
 end. A run that proves its value is repeated and the least time counts, since other work on the machine only adds; one
@@ -61,6 +61,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--objective", action="append", help="all of a family unless named")
     parser.add_argument("--strategy", action="append", choices=sorted(STRATEGIES), help="the solver and its rivals")
     parser.add_argument("--limit", type=float, help="seconds of a run; the family's own unless named")
+    parser.add_argument("--instances", type=int, help="only the first so many of a family")
     parser.add_argument("--repeats", type=int, default=3, help="runs of which the least time counts")
     parser.add_argument("--seed", type=int, default=0, help="of solvers, not of instances")
     parser.add_argument("--workers", type=int, default=8)
@@ -81,7 +82,7 @@ def _cases(chosen: argparse.Namespace) -> Iterator[Case]:
 
 def _cases_of(family: Family, chosen: argparse.Namespace) -> Iterator[Case]:
     """Yield the cases of a family: the rivals of an instance follow the solver, so that they meet the same machine."""
-    for place, instance in enumerate(family.instances):
+    for place, instance in enumerate(family.instances[: chosen.instances]):
         rivals = family.rivals if place < family.compared else ()
         alone = ("stages",) if chosen.smoke and rivals else ()
         strategies = chosen.strategy or (SUBJECT, *alone, *rivals)

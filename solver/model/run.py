@@ -46,6 +46,10 @@ _NOT_TRIED = Answer(placement=None, lower=None, settled=False, interrupted=False
 
 # A row of a table costs about 50 bytes while a model is built; beyond this it would take hundreds of megabytes.
 _MOST_ROWS = 5_000_000
+# Beyond this presolve of OR-Tools 9.15 loses placements (docs/decisions.md): a stage or hop of a second and more.
+_LONGEST_PRESOLVED_NS = 2**30
+# What CP-SAT says of a model whose sums could leave 64 bits.
+_OVERFLOW = "overflow"
 # CP-SAT refuses a sum that could leave this range, whatever its terms are in the end.
 _LARGEST_SUM = 2**62
 
@@ -181,10 +185,13 @@ def _solve(
         hint(built.model, built.v, built.problem, built.sizes, start)
         if built.times is not None:
             hint_times(built.model, built.times, built.problem, start)
-    solver = configured(clock, presolve=presolve)
+    solver = configured(clock, presolve=presolve and not _is_long(built.times))
     status, interrupted = interruptible(solver, built.model, None if report is None else Reporter(report))
     if status == cp_model.MODEL_INVALID:
-        raise AuditError(f"CP-SAT refuses the model of the problem: {built.model.validate().strip()}")
+        problem = built.model.validate().strip()
+        if _OVERFLOW in problem:
+            return _NOT_TRIED
+        raise AuditError(f"CP-SAT refuses the model of the problem: {problem}")
     response = solver.response_proto
     clock.deterministic_time += response.deterministic_time
     found = status in _FOUND
@@ -195,6 +202,10 @@ def _solve(
         settled=status in (cp_model.OPTIMAL, cp_model.INFEASIBLE),
         interrupted=interrupted,
     )
+
+
+def _is_long(times: Times | None) -> bool:
+    return times is not None and times.longest_ns >= _LONGEST_PRESOLVED_NS
 
 
 def extract(solver: cp_model.CpSolver, v: Variables, problem: Problem, sizes: Sizes) -> Placement:

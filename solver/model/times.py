@@ -51,11 +51,15 @@ class Counts:
 
 @dataclass(frozen=True, eq=False)
 class Times:
-    """time by stage, hop by seam (one fewer); slowest is None unless it is asked for."""
+    """time by stage, hop by seam (one fewer); slowest is None unless it is asked for.
+
+    `longest_ns` is the longest that any stage or hop can take.
+    """
 
     time: tuple[cp_model.IntVar, ...]
     hop: tuple[cp_model.IntVar, ...]
     slowest: cp_model.IntVar | None
+    longest_ns: int
     clocks: tuple[Clock, ...]
     counts: tuple[Counts, ...]
 
@@ -83,6 +87,7 @@ def times_of(model: cp_model.CpModel, v: Variables, problem: Problem, sizes: Siz
         time=time_of,
         hop=tuple(model.new_int_var(0, max(map(max, hops)), f"hop[{k}]") for k in stages[:-1]),
         slowest=model.new_int_var(1, longest, "slowest") if with_slowest else None,
+        longest_ns=max(longest, *map(max, hops)),
         clocks=tuple(clocks),
         counts=tuple(counts),
     )

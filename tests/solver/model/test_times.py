@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from ortools.sat.python import cp_model
 from support.problems import best_by_trying, every_placement, problem_of, random_problem, with_times
-from support.timed import GB, timed, within
+from support.timed import GB, joined, near, timed, within
 
 from solver.effort import Clock, Effort
 from solver.limits import NO_LIMITS, kept_by
@@ -48,6 +48,7 @@ def bare(model: cp_model.CpModel, stages: int) -> Times:
         time=tuple(model.new_int_var(0, MOST, f"time[{k}]") for k in range(stages)),
         hop=tuple(model.new_int_var(0, MOST, f"hop[{k}]") for k in range(stages - 1)),
         slowest=model.new_int_var(1, MOST, "slowest"),
+        longest_ns=0,
         clocks=(),
         counts=(),
     )
@@ -300,3 +301,15 @@ def test_times_of_any_length_have_a_placement(wanted: str, exponent: int) -> Non
     assert answer.placement is not None
     assert answer.settled
     assert 6 == len(answer.placement.stages)
+
+
+@pytest.mark.parametrize("exponent", [20, 29, 31, 32, 40])
+def test_hops_of_any_length_have_a_placement(exponent: int) -> None:
+    """Three blocks on three nodes of three speeds: two hops, whatever they take."""
+    problem = timed(problem_of((5,) * 3, (9,) * 3), (GB, GB - 1, GB - 2), active=(9,) * 3)
+    problem = joined(problem, near(2**exponent), activation_bytes=0)
+    answer = run.minimise(
+        "latency", problem, NO_LIMITS, Clock(Effort(60, None, 1, 0)), None, lambda _value, _bound: None, at_least=0
+    )
+
+    assert (2 * 2**exponent + 9 + 10 + 10, True) == (answer.lower, answer.settled)
