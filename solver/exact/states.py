@@ -13,7 +13,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["States", "lay_out", "size_of"]
+__all__ = ["States", "TableError", "lay_out", "size_of"]
+
+
+class TableError(Exception):
+    """The nodes are of too many kinds for the tables of a search, or the time is up before they are filled."""
 
 
 @dataclass(frozen=True, eq=False)
