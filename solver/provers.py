@@ -72,11 +72,11 @@ class ExactSearch:
         self._chain = ChainAnswers(problem)
 
     def prove(self, question: Question, clock: Clock, report: Report) -> Interval:
-        """Return the exact cost with a placement, or that there is none; nothing where no search applies."""
+        """Return the exact cost with a placement, or that there is none; where no search applies, at most a start."""
         try:
             return self._proved(question, clock, report)
         except TableError:
-            return NOTHING
+            return self._start(question)
 
     def _proved(self, question: Question, clock: Clock, report: Report) -> Interval:
         name, limits = question.objective.name, question.limits
@@ -85,11 +85,18 @@ class ExactSearch:
                 return self._fewest(question)
             return descend(question, lambda tried: self._attempt(self._prefix.find, tried), clock, report)
         if not self._chain.answer(name, clock.effort):
-            return NOTHING
+            return self._start(question)
         if name in ("nodes", "latency"):
-            lower, placement = self._chain.least(name, limits)
+            lower, placement = self._chain.least(name, limits, self._spent(clock))
             return Interval(lower, placement, impossible=placement is None, interrupted=False)
-        return descend(question, lambda tried: self._attempt(self._chain.find, tried), clock, report)
+        spent = self._spent(clock)
+        return descend(
+            question, lambda tried: self._attempt(lambda limits: self._chain.find(limits, spent), tried), clock, report
+        )
+
+    @staticmethod
+    def _spent(clock: Clock) -> Callable[[], bool]:
+        return lambda: clock.seconds_left <= 0
 
     def canonical(
         self,
@@ -104,8 +111,15 @@ class ExactSearch:
                 return self._prefix.canonical(limits)
             return None
         if self._chain.answer("nodes", clock.effort):
-            return self._chain.find(limits)
+            with suppress(TableError):
+                return self._chain.find(limits, self._spent(clock))
         return None
+
+    def _start(self, question: Question) -> Interval:
+        """Return a placement to start from, or that there is none, where only the objective is beyond the searches."""
+        if question.best is not None or not self._prefix.answer("nodes", question.limits):
+            return NOTHING
+        return self._attempt(self._prefix.find, question.limits)
 
     def _fewest(self, question: Question) -> Interval:
         placement = self._prefix.find(question.limits)
@@ -116,7 +130,10 @@ class ExactSearch:
 
     @staticmethod
     def _attempt(find: Callable[[Limits], Placement | None], limits: Limits) -> Interval:
-        placement = find(limits)
+        try:
+            placement = find(limits)
+        except TableError:
+            return NOTHING
         return Interval(lower=None, placement=placement, impossible=placement is None, interrupted=False)
 
 

@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from solver.exact.line import Group, Line, Windows, classes_as_groups, line_of, time_prefix, windows_of
-from solver.exact.states import States, lay_out, size_of
+from solver.exact.states import States, TableError, lay_out, size_of
 from solver.limits import most_nodes
 from solver.measures import hop_ns, transfer_ns
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -87,8 +87,14 @@ def chain_search(problem: Problem) -> ChainSearch:
     return ChainSearch(groups, line, states)
 
 
-def cover_of(search: ChainSearch, problem: Problem, limits: Limits, *, timed: bool) -> Cover:
-    """Return the least times by state, first class and boundary; with `timed` False every allowed step takes 0."""
+def cover_of(
+    search: ChainSearch, problem: Problem, limits: Limits, *, timed: bool, spent: Callable[[], bool] = lambda: False
+) -> Cover:
+    """Return the least times by state, first class and boundary; with `timed` False every allowed step takes 0.
+
+    Raises:
+        TableError: `spent`, asked once a level, said that the time is up.
+    """
     windows = windows_of(problem, search.groups, search.line, limits)
     prefixes = tuple(
         None if group.node.stage_ns is not None else _prefix(problem, group, timed=timed) for group in search.groups
@@ -98,6 +104,8 @@ def cover_of(search: ChainSearch, problem: Problem, limits: Limits, *, timed: bo
     tables: list[tuple[NDArray[np.int64], ...]] = [()]
     rows: list[tuple[NDArray[np.int32], ...]] = [()]
     for level in range(1, min(most_nodes(problem, limits), len(search.states.levels) - 1) + 1):
+        if spent():
+            raise TableError
         level_tables, level_rows = _next_level(search, cover, level, tables[-1], rows[-1])
         tables.append(level_tables)
         rows.append(level_rows)

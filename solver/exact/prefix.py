@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from solver.exact.line import Group, Line, groups_of, line_of, windows_of
-from solver.exact.states import States, lay_out, size_of
+from solver.exact.states import States, TableError, lay_out, size_of
 from solver.limits import most_nodes
 from solver.measures import block_ns
 
@@ -50,10 +50,6 @@ __all__ = [
 # A cell costs 4 bytes in the tables of a layout, and half as much again while they are made; beyond this they would
 # pass half a gibibyte.
 _MOST_CELLS = 70_000_000
-
-
-class TableError(Exception):
-    """The nodes are of too many kinds for the tables of this search."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,8 @@ from solver.exact.prefix import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from solver.effort import Effort
     from solver.exact.chain import ChainSearch
     from solver.exact.line import Group
@@ -119,16 +121,21 @@ class ChainAnswers:
         seconds = additions / _ADDITIONS_A_SECOND * passes
         return table_bytes <= _MOST_TABLE_BYTES and seconds <= max(effort.time_limit_seconds, 1.0)
 
-    def least(self, objective: str, limits: Limits) -> tuple[int | None, Placement | None]:
+    def least(
+        self, objective: str, limits: Limits, spent: Callable[[], bool] = lambda: False
+    ) -> tuple[int | None, Placement | None]:
         """Return the fewest nodes, or the least latency, within limits with a placement.
 
         None and None if there is none.
+
+        Raises:
+            TableError: `spent`, asked now and then, said that the time is up.
         """
         if not self._problem.classes or nodes_allowed(self._problem, limits) < 1:
             return None, None
         search = self._laid_out()
         timed = objective == "latency" or limits.max_latency_ns is not None
-        cover = cover_of(search, self._problem, limits, timed=timed)
+        cover = cover_of(search, self._problem, limits, timed=timed, spent=spent)
         least = least_time(cover)
         allowed = least if limits.max_latency_ns is None or least is None else limits.max_latency_ns
         if least is None or allowed is None or least > allowed:
@@ -137,9 +144,13 @@ class ChainAnswers:
             return least, walk(search, self._problem, cover, least)
         return fewest_nodes_within(cover, allowed), walk(search, self._problem, cover, allowed)
 
-    def find(self, limits: Limits) -> Placement | None:
-        """Return the canonical placement on the fewest nodes within the limits, or None: then there is none."""
-        return self.least("nodes", limits)[1]
+    def find(self, limits: Limits, spent: Callable[[], bool] = lambda: False) -> Placement | None:
+        """Return the canonical placement on the fewest nodes within the limits, or None: then there is none.
+
+        Raises:
+            TableError: as for `least`.
+        """
+        return self.least("nodes", limits, spent)[1]
 
     def _laid_out(self) -> ChainSearch:
         if self._search is None:

@@ -13,7 +13,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["States", "lay_out", "size_of"]
+__all__ = ["States", "TableError", "lay_out", "size_of"]
+
+
+class TableError(Exception):
+    """The nodes are of too many kinds for the tables of a search, or the time is up before they are filled."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,9 +47,9 @@ def size_of(counts: Sequence[int]) -> int:
 def lay_out(counts: Sequence[int], ranks: Sequence[int | None], most_nodes: int) -> States:
     """Return the states of up to so many nodes of all groups; ranks are places in the order asked for."""
     strides = tuple(prod(count + 1 for count in counts[number + 1 :]) for number in range(len(counts)))
-    used = np.zeros(1, dtype=np.int16)
+    used = np.zeros(1, dtype=np.int32)
     for count in counts:
-        used = (used[:, None] + np.arange(count + 1, dtype=np.int16)[None, :]).reshape(-1)
+        used = (used[:, None] + np.arange(count + 1, dtype=np.int32)[None, :]).reshape(-1)
     by_level = np.argsort(used, kind="stable").astype(np.int32)
     bounds = np.concatenate(([0], np.cumsum(np.bincount(used))))
     top = min(most_nodes, len(bounds) - 2)

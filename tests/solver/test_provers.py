@@ -17,6 +17,7 @@ from solver.objectives import OBJECTIVES
 from solver.problem import Placement, Stage
 from solver.provers import ClosedForm, ConstraintSolver, ExactSearch, provers_for
 from solver.question import NOTHING, Interval, Question
+from solver.rules import violations
 
 if TYPE_CHECKING:
     from solver.limits import Limits, Value
@@ -93,6 +94,31 @@ def test_the_exact_search_says_nothing_where_no_search_applies(name: str) -> Non
 
     assert NOTHING == prover.prove(asked(problem, name), clock(), unheard)
     assert prover.canonical(problem, NO_LIMITS, clock(), ON_TWO) is None
+
+
+def unlike(*rates: int) -> Problem:
+    """Return 60 blocks on thirty nodes that no two are alike, with a link of its own between the first two."""
+    problem = timed(problem_of((5,) * 60, UNLIKE), tuple(rates[number % len(rates)] for number in range(30)))
+    return joined(problem, near(1, GB), ("n0", "n1", near(5, 2 * GB)), activation_bytes=10)
+
+
+@pytest.mark.parametrize("name", ["latency", "throughput"])
+def test_the_exact_search_gives_a_start_where_only_the_objective_is_beyond_it(name: str) -> None:
+    """Memory alone is easily answered, however many unlike links there are, so some plan is known at once."""
+    problem = unlike(GB, 2 * GB, 3 * GB)
+    interval = ExactSearch(problem).prove(asked(problem, name), clock(), unheard)
+
+    assert interval.placement is not None
+    assert Interval(None, interval.placement, impossible=False, interrupted=False) == interval
+    assert () == violations(problem, interval.placement)
+    assert NOTHING == ExactSearch(problem).prove(asked(problem, name, best=interval.placement), clock(), unheard)
+
+
+def test_the_exact_search_says_no_even_where_the_objective_is_beyond_it() -> None:
+    """A second is too short for the search that knows links: it is left out by its number of states."""
+    problem = replace(unlike(GB), rules=replace(NO_RULES, max_nodes=4))
+
+    assert ExactSearch(problem).prove(asked(problem, "latency"), clock(1), unheard).impossible
 
 
 LONGEST_FIRST = Placement((Stage(0, 3, "n0"), Stage(3, 4, "n2")))

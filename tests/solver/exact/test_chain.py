@@ -12,6 +12,7 @@ from support.timed import GB, barred, joined, near, timed, within
 
 from solver.exact.chain import NEVER, chain_search, cover_of, work_of
 from solver.exact.chain_walk import fewest_nodes_within, least_time, walk
+from solver.exact.states import TableError
 from solver.limits import NO_LIMITS, Limits
 from solver.problem import Placement, Stage
 
@@ -165,3 +166,11 @@ def test_the_work_foretold_grows_with_states_and_not_with_equal_nodes() -> None:
 
     assert 13 * 21 * 9 == equal
     assert 12 * 2**11 * 21 * 20 == unlike
+
+
+def test_a_search_whose_time_is_up_says_so_before_the_next_level() -> None:
+    problem = timed(problem_of((1, 1, 1), (9, 9, 9)), (GB, 2 * GB, 3 * GB))
+    asked = iter((False, True))
+
+    with pytest.raises(TableError):
+        cover_of(chain_search(problem), problem, NO_LIMITS, timed=True, spent=lambda: next(asked))

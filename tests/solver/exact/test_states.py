@@ -39,6 +39,10 @@ def test_levels_end_at_the_most_nodes() -> None:
     assert 4 == len(lay_out((2, 1), (None, None), 99).levels)
 
 
+def test_a_group_may_have_more_nodes_than_a_short_integer_counts() -> None:
+    assert [[0], [1], [2]] == [level.tolist() for level in lay_out((100_000,), (None,), 2).levels]
+
+
 def test_a_group_does_not_come_last_once_one_that_follows_it_is_used() -> None:
     """Ranks 1 and 0: the second group comes first in the order, so it never comes last where the first is used."""
     states = lay_out((1, 1), (1, 0), 2)
