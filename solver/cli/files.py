@@ -6,7 +6,9 @@ import os
 import tempfile
 from pathlib import Path
 
-__all__ = ["check_folder", "write_file"]
+from solver.errors import UsageError
+
+__all__ = ["check_apart", "check_folder", "write_file"]
 
 
 def check_folder(path: Path) -> None:
@@ -17,6 +19,17 @@ def check_folder(path: Path) -> None:
     """
     if not path.parent.is_dir():
         raise FileNotFoundError(2, "No such folder", str(path.parent))
+
+
+def check_apart(output: Path, *inputs: Path | None) -> None:
+    """Refuse to write over a file that is read.
+
+    Raises:
+        UsageError: the output is one of the inputs.
+    """
+    for path in inputs:
+        if path is not None and output.is_file() and path.exists() and output.samefile(path):
+            raise UsageError(f"{output}: it is an input too; expected a file of its own to write. Name another.")
 
 
 def write_file(path: Path, text: str) -> None:

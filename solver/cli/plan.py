@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from solver.cli.files import check_folder, write_file
+from solver.cli.files import check_apart, check_folder, write_file
 from solver.cli.options import (
     ClusterOptions,
     EngineOptions,
@@ -66,6 +67,7 @@ def plan(
     for path in (problem.write_problem, output.output, output.report):
         if path is not None:
             check_folder(path)
+            check_apart(path, problem.problem, cluster.cluster, None if model is None else Path(model))
     question = question_of(model, reading, cluster, problem, workload, engine, rules)
     effort = Effort(limits.time_limit, limits.deterministic_limit, limits.workers, limits.seed)
     if frontier != FrontierOptions():

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from solver.cli.files import check_folder, write_file
+from solver.cli.files import check_apart, check_folder, write_file
+from solver.errors import UsageError
 
 
 def test_a_file_is_written_with_the_rights_of_any_other(tmp_path: Path) -> None:
@@ -72,3 +73,15 @@ def test_a_device_is_written_and_not_replaced(tmp_path: Path) -> None:
 def test_a_folder_is_no_file(tmp_path: Path) -> None:
     with pytest.raises(IsADirectoryError):
         write_file(tmp_path, "text")
+
+
+def test_what_is_read_is_not_written_over(tmp_path: Path) -> None:
+    """Not under another name either; a file that is not there yet, or another one, may be written."""
+    path, link = tmp_path / "problem.json", tmp_path / "link.json"
+    path.write_text("{}")
+    link.symlink_to(path)
+    check_apart(tmp_path / "new.json", path, None)
+    with pytest.raises(UsageError) as caught:
+        check_apart(link, None, path)
+
+    assert f"{link}: it is an input too; expected a file of its own to write. Name another." == str(caught.value)
