@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from solver.measures import cache_tokens, latency_ns, nodes_used, slowest_ns, stage_load
+from solver.measures import cache_tokens, latency_ns, nodes_used, offload_bytes, slowest_ns, stage_load
 
 if TYPE_CHECKING:
     from solver.problem import Placement, Problem
@@ -34,6 +34,7 @@ class Limits:
     min_tokens: int | None
     max_slowest_ns: int | None
     max_latency_ns: int | None
+    max_offload_bytes: int | None = None
 
 
 NO_LIMITS = Limits(
@@ -89,6 +90,8 @@ def kept_by(problem: Problem, limits: Limits, placement: Placement) -> bool:
     if limits.max_slowest_ns is not None and slowest_ns(problem, placement) > limits.max_slowest_ns:
         return False
     if limits.max_latency_ns is not None and latency_ns(problem, placement) > limits.max_latency_ns:
+        return False
+    if limits.max_offload_bytes is not None and offload_bytes(problem, placement) > limits.max_offload_bytes:
         return False
     loads = (stage_load(problem, stage) for stage in placement.stages)
     return all(load.load_bytes <= cap_bytes(limits, load.budget_bytes) for load in loads)

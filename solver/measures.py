@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 from solver.errors import InputError
 
 if TYPE_CHECKING:
-    from solver.problem import Placement, Problem, Stage
+    from solver.problem import Block, Node, Placement, Problem, Stage
 
 __all__ = [
+    "PoolLoad",
     "StageLoad",
     "block_ns",
     "cache_tokens",
@@ -26,6 +27,10 @@ __all__ = [
     "latency_ns",
     "least_headroom",
     "nodes_used",
+    "offload_bytes",
+    "offloaded_block_ns",
+    "offloaded_expert_bytes",
+    "pool_loads",
     "slowest_ns",
     "stage_load",
     "stage_ns",
@@ -52,15 +57,80 @@ class StageLoad:
 
 
 def stage_load(problem: Problem, stage: Stage) -> StageLoad:
-    """Return the load of a stage: its items, what is shared counted once where the stage holds all of them."""
-    items = problem.items[stage.start : stage.end]
+    """Return the load of a stage on its device: its items, what is shared counted once where it holds all of them.
+
+    What stays with the host (experts left there, and what the first stage keeps on its host) is no load of a device
+    that has a host pool.
+    """
+    node = problem.nodes_by_name[stage.node]
+    shape = problem.shape_of(node)
+    items = problem.items_of_shapes[0 if node.draws is None else node.draws.shape][stage.start : stage.end]
     whole = len(items) == len(problem.items)
     return StageLoad(
-        weight_bytes=sum(item.weight_bytes for item in items) - (problem.shared_bytes if whole else 0),
+        weight_bytes=sum(item.weight_bytes for item in items)
+        - (shape.ends.tied_bytes if whole else 0)
+        - sum(shape.blocks[index].expert_bytes for index in stage.offloaded),
         cache_bytes=sum(item.cache_bytes for item in items),
-        other_bytes=sum(item.other_bytes for item in items),
-        budget_bytes=problem.nodes_by_name[stage.node].budget_bytes,
+        other_bytes=0 if node.host_pool is not None else sum(item.other_bytes for item in items),
+        budget_bytes=node.budget_bytes,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class PoolLoad:
+    """What a placement puts into one pool, by what it is. `offload_bytes` are experts left with the host."""
+
+    weight_bytes: int
+    cache_bytes: int
+    other_bytes: int
+    offload_bytes: int
+
+    @property
+    def load_bytes(self) -> int:
+        """Return the bytes of all kinds together."""
+        return self.weight_bytes + self.cache_bytes + self.other_bytes + self.offload_bytes
+
+
+def pool_loads(problem: Problem, placement: Placement) -> dict[str, PoolLoad]:
+    """Return the load of every pool that the placement touches, under the pool's name."""
+    loads: dict[str, list[int]] = {}
+    for stage in placement.stages:
+        node = problem.nodes_by_name[stage.node]
+        load = stage_load(problem, stage)
+        for pool in node.pools:
+            _add(loads, pool, (load.weight_bytes, load.cache_bytes, load.other_bytes, 0))
+        if node.host_pool is not None:
+            kept = problem.shape_of(node).ends.host_bytes if stage.start == 0 else 0
+            _add(loads, node.host_pool, (0, 0, kept, offloaded_expert_bytes(problem, stage)))
+    return {pool: PoolLoad(*parts) for pool, parts in loads.items()}
+
+
+def _add(loads: dict[str, list[int]], pool: str, parts: tuple[int, int, int, int]) -> None:
+    held = loads.setdefault(pool, [0, 0, 0, 0])
+    for number, amount in enumerate(parts):
+        held[number] += amount
+
+
+def offloaded_expert_bytes(problem: Problem, stage: Stage) -> int:
+    """Return the bytes of experts that a stage leaves in its host pool: those of every rank of a group."""
+    node = problem.nodes_by_name[stage.node]
+    blocks = problem.shape_of(node).blocks
+    return sum(blocks[index].expert_bytes for index in stage.offloaded) * len(node.pools)
+
+
+def offload_bytes(problem: Problem, placement: Placement) -> int:
+    """Return the weights of blocks in host pools that devices leave experts in: those experts, and whole blocks there.
+
+    Whole blocks are those of a stage on a device that draws on such a pool itself, a processor beside cards.
+    """
+    hosts = {node.host_pool for node in problem.nodes} - {None}
+    total = 0
+    for stage in placement.stages:
+        total += offloaded_expert_bytes(problem, stage)
+        node = problem.nodes_by_name[stage.node]
+        if not hosts.isdisjoint(node.pools):
+            total += sum(block.weight_bytes for block in problem.shape_of(node).blocks[stage.start : stage.end])
+    return total
 
 
 def nodes_used(problem: Problem, placement: Placement) -> int:
@@ -101,15 +171,25 @@ def least_headroom(problem: Problem, placement: Placement) -> int:
 def cache_tokens(problem: Problem, placement: Placement) -> int:
     """Return the cache tokens that the weakest stage has room for, weights and fixed cache taken off; not below 0.
 
-    A stage whose cache does not grow sets no limit; some stage must have one that grows.
+    A stage whose cache does not grow sets no limit; some stage must have one that grows. Where stages share a pool, all
+    of them together must find room in it.
     """
     rooms = []
+    shared: dict[str, tuple[int, int]] = {}
     for stage, load in zip(placement.stages, _loads(problem, placement), strict=True):
-        blocks = problem.blocks[stage.start : stage.end]
+        node = problem.nodes_by_name[stage.node]
+        blocks = problem.shape_of(node).blocks[stage.start : stage.end]
         growth = sum(block.cache_bytes_per_token or 0 for block in blocks)
         fixed = sum(block.cache_fixed_bytes for block in blocks)
         if growth:
             rooms.append((load.budget_bytes - load.weight_bytes - load.other_bytes - fixed) // growth)
+        for pool in node.pools if problem.pools else ():
+            other_growth, other_excess = shared.get(pool, (0, 0))
+            shared[pool] = (other_growth + growth, other_excess + fixed - load.cache_bytes)
+    loads = pool_loads(problem, placement) if shared else {}
+    for pool, (growth, excess) in shared.items():
+        if growth:
+            rooms.append((problem.pools_by_name[pool].budget_bytes - loads[pool].load_bytes - excess) // growth)
     return max(min(rooms), 0)
 
 
@@ -121,6 +201,8 @@ def block_ns(active_bytes: int, bytes_per_second: int) -> int:
 def stage_ns(problem: Problem, stage: Stage) -> int:
     """Return the time of one token in a stage: as measured for so many blocks, else the sum over its blocks.
 
+    Experts that stay with the host are read at the host's rate, after what the device reads.
+
     Raises:
         InputError: the node has neither a bandwidth nor measured times for so many blocks.
     """
@@ -131,7 +213,27 @@ def stage_ns(problem: Problem, stage: Stage) -> int:
     if node.bytes_per_second is None or node.stage_ns is not None:
         raise InputError(f"node {node.name}", f"no time of a stage of {count} blocks is known; expected one. Give it.")
     rate = node.bytes_per_second
-    return sum(block_ns(block.active_bytes, rate) for block in problem.blocks[stage.start : stage.end])
+    blocks = problem.shape_of(node).blocks
+    away = set(stage.offloaded)
+    near = sum(
+        block_ns(blocks[index].active_bytes, rate) for index in range(stage.start, stage.end) if index not in away
+    )
+    return near + sum(offloaded_block_ns(blocks[index], node) for index in stage.offloaded)
+
+
+def offloaded_block_ns(block: Block, node: Node) -> int:
+    """Return the time of a block whose experts stay with the host of its device.
+
+    Raises:
+        InputError: the device's rate or that of its host memory is not known.
+    """
+    host_rate = None if node.draws is None else node.draws.host_bytes_per_second
+    if node.bytes_per_second is None or host_rate is None:
+        raise InputError(
+            f"node {node.name}", "the rate of its host memory is not known; expected one, to price experts. Give it."
+        )
+    near = block_ns(block.active_bytes - block.expert_active_bytes, node.bytes_per_second)
+    return near + block_ns(block.expert_active_bytes, host_rate)
 
 
 def transfer_ns(problem: Problem, source: str, target: str) -> int:

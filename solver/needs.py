@@ -13,7 +13,7 @@ from solver.measures import block_ns
 if TYPE_CHECKING:
     from solver.problem import Link, Problem
 
-__all__ = ["CONTEXT_STEP_TOKENS", "growth", "nothing", "times"]
+__all__ = ["CONTEXT_STEP_TOKENS", "growth", "hosts", "nothing", "times"]
 
 # The longest context is looked for in steps of this many tokens.
 CONTEXT_STEP_TOKENS = 256
@@ -40,12 +40,31 @@ def times(problem: Problem, name: str) -> None:
                 f"node {node.name} has neither a bandwidth nor measured times; expected one of them for every node. "
                 "Give it, or exclude the node.",
             )
+        if node.draws is not None and node.draws.host_pool is not None and node.draws.host_bytes_per_second is None:
+            raise InputError(
+                f"objective {name}",
+                f"the rate of the host memory of node {node.name} is not known; expected one, since experts may live "
+                "there. Give it, or exclude the node.",
+            )
     longest = _longest_ns(problem)
     if longest > _LONGEST_NS:
         raise InputError(
             f"objective {name}",
             f"one token could take {longest} ns; expected at most 2^60, some 36 years. "
             "Give rates in bytes a second and times in nanoseconds.",
+        )
+
+
+def hosts(problem: Problem, name: str) -> None:
+    """Need a device with a host memory beside its own.
+
+    Raises:
+        InputError: no device has one.
+    """
+    if all(node.host_pool is None for node in problem.nodes):
+        raise InputError(
+            f"objective {name}",
+            "no node has cards beside a host memory; expected one that could leave something there. Leave it out.",
         )
 
 
@@ -81,7 +100,17 @@ def _longest_ns(problem: Problem) -> int:
     nodes = [group.members[0] for group in problem.classes]
     rates = [node.bytes_per_second for node in nodes if node.stage_ns is None and node.bytes_per_second is not None]
     measured = max((time for node in nodes for time in node.stage_ns or ()), default=0)
-    read = sum(block_ns(block.active_bytes, min(rates)) for block in problem.blocks) if rates else 0
+    rates += [
+        node.draws.host_bytes_per_second
+        for node in nodes
+        if node.draws is not None and node.draws.host_bytes_per_second is not None
+    ]
+    # What is read from two memories is rounded up twice.
+    read = (
+        sum(block_ns(block.active_bytes, min(rates)) + (block.expert_bytes > 0) for block in problem.blocks)
+        if rates
+        else 0
+    )
     links = [problem.links.default, *(pair.link for pair in problem.links.pairs)]
     hop = max(_hop_ns(problem, link) for link in links)
     return read + problem.stages_at_most * (measured + hop)

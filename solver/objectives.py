@@ -19,9 +19,10 @@ from solver.measures import (
     latency_ns,
     least_headroom,
     nodes_used,
+    offload_bytes,
     slowest_ns,
 )
-from solver.needs import CONTEXT_STEP_TOKENS, growth, nothing, times
+from solver.needs import CONTEXT_STEP_TOKENS, growth, hosts, nothing, times
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -139,6 +140,10 @@ def _latency_at_most(limits: Limits, cost: Value) -> Limits:
     return replace(limits, max_latency_ns=_least(cost, limits.max_latency_ns))
 
 
+def _offload_at_most(limits: Limits, cost: Value) -> Limits:
+    return replace(limits, max_offload_bytes=_least(cost, limits.max_offload_bytes))
+
+
 def _context_cost(problem: Problem, placement: Placement) -> int:
     return -(cache_tokens(problem, placement) // CONTEXT_STEP_TOKENS * CONTEXT_STEP_TOKENS)
 
@@ -236,6 +241,17 @@ _REGISTRY = (
         at_most=_tokens_at_most,
         below=_one_better(_tokens_at_most),
         needs=growth,
+    ),
+    Objective(
+        name="offload",
+        sense=Sense.MIN,
+        unit="bytes",
+        formula="weights of blocks in the host memory of nodes that have cards",
+        cost=offload_bytes,
+        value=_same,
+        at_most=_offload_at_most,
+        below=_one_better(_offload_at_most),
+        needs=hosts,
     ),
 )
 

@@ -6,9 +6,18 @@ folded into it (the input into the first item, the output into the last), so tha
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
+from typing import TYPE_CHECKING
+
+from solver.blocks import Block, Ends, Item, Shape, folded
+from solver.links import Link, LinkPair, Links, link_signatures
+from solver.pools import Pool
+
+if TYPE_CHECKING:
+    from solver.pools import Draws
 
 __all__ = [
     "Block",
@@ -27,52 +36,12 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
-    """Bytes of one block. `active_bytes` are read for every token (weights and cache).
-
-    `cache_bytes_per_token` and `cache_fixed_bytes` say how `cache_bytes` grows with the context; None where unknown.
-    """
-
-    weight_bytes: int
-    cache_bytes: int
-    active_bytes: int
-    cache_bytes_per_token: int | None
-    cache_fixed_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class Ends:
-    """What the first and the last stage hold beside their blocks.
-
-    `tied_bytes` is the part of the output that is the input's own tensor: paid once when one stage holds both ends.
-    `host_bytes` stay with the first node whatever the cut.
-    """
-
-    input_bytes: int
-    output_bytes: int
-    tied_bytes: int
-    host_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """One unit that moves whole, with what the ends fold into it."""
-
-    weight_bytes: int
-    cache_bytes: int
-    other_bytes: int
-
-    @property
-    def load_bytes(self) -> int:
-        """Return what the item takes of its node's budget."""
-        return self.weight_bytes + self.cache_bytes + self.other_bytes
-
-
-@dataclass(frozen=True, slots=True)
 class Node:
     """One device that takes a stage. `stage_ns[j]` is the measured time of a stage of j + 1 items.
 
     `machine` names the machine that the device stands in beside others; None for a machine that is one device.
+    `draws` says which pools it draws on; None for one of its own, of `budget_bytes`. With pools, `budget_bytes` is the
+    most that the device may take of each of them.
     """
 
     name: str
@@ -80,37 +49,31 @@ class Node:
     bytes_per_second: int | None
     stage_ns: tuple[int, ...] | None
     machine: str | None = None
+    draws: Draws | None = None
 
+    @property
+    def cards(self) -> tuple[str, ...]:
+        """Return the processors that the device occupies."""
+        return (self.name,) if self.draws is None else self.draws.cards
 
-@dataclass(frozen=True, slots=True)
-class Link:
-    """How long a hop takes beside its transfer, and how fast the transfer is; a rate of None adds no term."""
+    @property
+    def pools(self) -> tuple[str, ...]:
+        """Return the memories that each take the load of the device's stage."""
+        return (self.name,) if self.draws is None else self.draws.pools
 
-    latency_ns: int
-    bytes_per_second: int | None
-    forbidden: bool
-
-
-@dataclass(frozen=True, slots=True)
-class LinkPair:
-    """A link from one node to another that overrides the default in that direction."""
-
-    source: str
-    target: str
-    link: Link
-
-
-@dataclass(frozen=True, slots=True)
-class Links:
-    """The default link and the directed pairs that differ from it."""
-
-    default: Link
-    pairs: tuple[LinkPair, ...]
+    @property
+    def host_pool(self) -> str | None:
+        """Return the memory that takes what a stage leaves with the host; None where there is none."""
+        return None if self.draws is None else self.draws.host_pool
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What a person insists on. `pins` are (item, node); `order` names nodes that, where used, come in this order."""
+    """What a person insists on. `pins` are (item, node); `order` names nodes that, where used, come in this order.
+
+    `apart` lets the devices of one machine stand apart in the chain; `replicas` lets several nodes hold one stage and
+    share its tokens, and several chains run side by side.
+    """
 
     pins: tuple[tuple[int, str], ...]
     first: str | None
@@ -119,6 +82,8 @@ class Rules:
     exclude: tuple[str, ...]
     max_nodes: int | None
     min_blocks: int
+    apart: bool = False
+    replicas: bool = False
 
     @property
     def named(self) -> frozenset[str]:
@@ -148,7 +113,8 @@ class DeviceClass:
 class Problem:
     """Blocks to be cut into runs, nodes to take them.
 
-    `activation_bytes` cross a seam for every token; `context_tokens` is what the blocks' caches are sized for.
+    `activation_bytes` cross a seam for every token; `context_tokens` is what the blocks' caches are sized for. `pools`
+    are the memories that nodes draw on beside those of their own; `shapes` what blocks take on wider devices.
     """
 
     blocks: tuple[Block, ...]
@@ -158,21 +124,34 @@ class Problem:
     context_tokens: int | None
     links: Links
     rules: Rules
+    pools: tuple[Pool, ...] = ()
+    shapes: tuple[Shape, ...] = ()
 
     @cached_property
     def items(self) -> tuple[Item, ...]:
         """Return the blocks as items, the input folded into the first and the output into the last."""
-        last = len(self.blocks) - 1
-        return tuple(
-            Item(
-                weight_bytes=block.weight_bytes
-                + (self.ends.input_bytes if index == 0 else 0)
-                + (self.ends.output_bytes if index == last else 0),
-                cache_bytes=block.cache_bytes,
-                other_bytes=self.ends.host_bytes if index == 0 else 0,
-            )
-            for index, block in enumerate(self.blocks)
-        )
+        return folded(self.blocks, self.ends)
+
+    @cached_property
+    def items_of_shapes(self) -> tuple[tuple[Item, ...], ...]:
+        """Return the items on a device of every shape; the first are the problem's own."""
+        return (self.items, *(folded(shape.blocks, shape.ends) for shape in self.shapes))
+
+    def shape_of(self, node: Node) -> Shape:
+        """Return what blocks and ends take on a node."""
+        number = 0 if node.draws is None else node.draws.shape
+        return Shape(self.blocks, self.ends) if number == 0 else self.shapes[number - 1]
+
+    @cached_property
+    def pools_by_name(self) -> dict[str, Pool]:
+        """Return every memory under its name: the pools, and one for each node that has its own."""
+        own = (Pool(node.name, node.budget_bytes, node.machine or node.name) for node in self.nodes if not node.draws)
+        return {pool.name: pool for pool in (*own, *self.pools)}
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Return whether every node is a machine with one memory, so that nothing is shared and nothing left behind."""
+        return all(node.machine is None and node.draws is None for node in self.nodes)
 
     @property
     def shared_bytes(self) -> int:
@@ -188,13 +167,17 @@ class Problem:
     def classes(self) -> tuple[DeviceClass, ...]:
         """Return the nodes that may take a stage, grouped by all that can tell them apart, in the order listed."""
         named = self.rules.named
-        links = _link_signatures(self.links)
+        links = link_signatures(self.links)
+        shared = self._shared_pools
         groups: dict[tuple[object, ...], list[Node]] = {}
         for node in self.nodes:
             if node.name in self.rules.exclude or node.budget_bytes <= 0:
                 continue
             own = node.name if node.name in named else None
-            key = (node.budget_bytes, node.bytes_per_second, node.stage_ns, node.machine, links.get(node.name), own)
+            key = (
+                *(node.budget_bytes, node.bytes_per_second, node.stage_ns, node.machine, links.get(node.name), own),
+                _draws_signature(node, shared),
+            )
             groups.setdefault(key, []).append(node)
         return tuple(DeviceClass(tuple(members)) for members in groups.values())
 
@@ -217,6 +200,12 @@ class Problem:
         """Return every node under its name."""
         return {node.name: node for node in self.nodes}
 
+    @cached_property
+    def _shared_pools(self) -> frozenset[str]:
+        """Return the pools and cards that more than one node draws on or occupies, or leaves experts in."""
+        seen = Counter(name for node in self.nodes for name in {*node.pools, *node.cards, node.host_pool})
+        return frozenset(name for name, count in seen.items() if name is not None and count > 1)
+
     @property
     def shared_machine(self) -> str | None:
         """Return a machine that stands for several devices, or None where every device is a machine of its own."""
@@ -231,17 +220,24 @@ class Problem:
     def stages_at_most(self) -> int:
         """Return the largest number of stages that any placement can have."""
         usable = sum(group.count for group in self.classes)
-        limit = usable if self.rules.max_nodes is None else min(usable, self.rules.max_nodes)
+        counted = self.rules.max_nodes if self.is_plain else None
+        limit = usable if counted is None else min(usable, counted)
         return min(limit, len(self.items) // max(self.rules.min_blocks, 1))
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """The half-open run of items [start, end) on one node."""
+    """The half-open run of items [start, end) on one node.
+
+    `offloaded` are the items, rising, whose experts stay in the host pool of the node. Stages of one `chain` follow one
+    another; where replicas are allowed, stages in a row of one chain with the same items share its tokens.
+    """
 
     start: int
     end: int
     node: str
+    offloaded: tuple[int, ...] = ()
+    chain: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,10 +247,10 @@ class Placement:
     stages: tuple[Stage, ...]
 
 
-def _link_signatures(links: Links) -> dict[str, frozenset[tuple[str, str, Link]]]:
-    """Return, for every node with a link of its own, the set that must be equal for two nodes to be exchangeable."""
-    signatures: dict[str, set[tuple[str, str, Link]]] = {}
-    for pair in links.pairs:
-        signatures.setdefault(pair.source, set()).add(("to", pair.target, pair.link))
-        signatures.setdefault(pair.target, set()).add(("from", pair.source, pair.link))
-    return {name: frozenset(signature) for name, signature in signatures.items()}
+def _draws_signature(node: Node, shared: frozenset[str]) -> tuple[object, ...] | None:
+    """Return what must be equal for two nodes to be exchangeable: shared names as such, own ones by number."""
+    draws = node.draws
+    if draws is None:
+        return None
+    names = frozenset(name for name in (*draws.pools, *draws.cards) if name in shared)
+    return names, len(draws.pools), draws.host_pool, draws.host_bytes_per_second, draws.shape

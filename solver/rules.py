@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from solver.measures import nodes_used, stage_load
+from solver.measures import nodes_used, pool_loads, stage_load
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +34,10 @@ def violations(problem: Problem, placement: Placement) -> tuple[Violation, ...]:
     strangers = [stage.node for stage in placement.stages if stage.node not in known]
     if strangers:
         return (Violation("known", f'"{strangers[0]}" is no node of the problem'),)
-    rules = (cover, once, memory, pins, first, last, order, exclude, max_nodes, min_blocks, measured, hops)
+    rules = (
+        *(cover, once, cards, offload, memory, pools),
+        *(pins, first, last, order, exclude, max_nodes, min_blocks, measured, hops),
+    )
     return tuple(Violation(rule.__name__, witness) for rule in rules for witness in rule(problem, placement))
 
 
@@ -56,6 +59,55 @@ def once(_problem: Problem, placement: Placement) -> Iterator[str]:
         if stage.node in seen:
             yield f'"{stage.node}" takes two stages'
         seen.add(stage.node)
+
+
+def cards(problem: Problem, placement: Placement) -> Iterator[str]:
+    """Of devices that occupy one card, at most one is used."""
+    holder: dict[str, str] = {}
+    for stage in placement.stages:
+        for card in problem.nodes_by_name[stage.node].cards:
+            other = holder.setdefault(card, stage.node)
+            if other != stage.node:
+                yield f'"{stage.node}" and "{other}" both occupy "{card}"'
+
+
+def offload(problem: Problem, placement: Placement) -> Iterator[str]:
+    """Only blocks of the stage that have experts leave them with the host, each once, where the device has a host.
+
+    A device with measured times leaves nothing: they were measured with everything on it.
+    """
+    for stage in placement.stages:
+        node = problem.nodes_by_name[stage.node]
+        blocks = problem.shape_of(node).blocks
+        if stage.offloaded and (node.host_pool is None or node.stage_ns is not None):
+            yield f'"{stage.node}" has no host to leave experts with'
+        for index in stage.offloaded:
+            if not stage.start <= index < stage.end or not blocks[index].expert_bytes:
+                yield f'"{stage.node}" leaves experts of block {index}, which it has none of'
+        if any(one >= other for one, other in pairwise(stage.offloaded)):
+            yield f'"{stage.node}" names blocks whose experts it leaves out of order or twice'
+
+
+def pools(problem: Problem, placement: Placement) -> Iterator[str]:
+    """What all stages put into a pool is at most its budget; a memory of a node's own is the rule on memory's."""
+    loads = pool_loads(problem, placement) if problem.pools else {}
+    for pool in problem.pools:
+        load = 0 if pool.name not in loads else loads[pool.name].load_bytes
+        if load > pool.budget_bytes:
+            yield f'pool "{pool.name}" would hold {load} bytes with a budget of {pool.budget_bytes}'
+
+
+def together(problem: Problem, placement: Placement) -> Iterator[str]:
+    """The devices of one machine follow one another, unless they may stand apart."""
+    if problem.rules.apart:
+        return
+    left: set[str] = set()
+    machines = [(node.machine or node.name) for node in (problem.nodes_by_name[each.node] for each in placement.stages)]
+    for machine, following in pairwise(machines):
+        if machine != following:
+            left.add(machine)
+        if following in left:
+            yield f'the devices of "{following}" do not follow one another'
 
 
 def memory(problem: Problem, placement: Placement) -> Iterator[str]:

@@ -12,7 +12,7 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 # From the bottom up. A room is `tensors` whole, or a package or module of `solver`; it imports from lower layers.
 LAYERS = (
     ("tensors",),
-    ("errors", "finding", "version", "wording"),
+    ("blocks", "errors", "finding", "links", "pools", "version", "wording"),
     ("cluster", "cluster_values", "problem", "workload"),
     ("closed_form", "cluster_document", "cluster_schema", "measures", "problem_file"),
     ("limits", "needs"),

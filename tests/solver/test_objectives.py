@@ -182,7 +182,9 @@ def test_names_are_read_in_their_order() -> None:
     assert list(OBJECTIVES) == [objective.name for objective in objectives_named(",".join(OBJECTIVES))]
 
 
-KNOWN = "expected some of balance, context, headroom, latency, load, nodes, throughput, tokens. Correct the list."
+KNOWN = (
+    "expected some of balance, context, headroom, latency, load, nodes, offload, throughput, tokens. Correct the list."
+)
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ def test_objectives_are_named_or_given() -> None:
     assert plan(problem, "nodes,load", EFFORT).stages == plan(problem, objectives_named("nodes,load"), EFFORT).stages
     with pytest.raises(InputError) as caught:
         plan(problem, "nodes,speed", EFFORT)
-    known = "balance, context, headroom, latency, load, nodes, throughput, tokens"
+    known = "balance, context, headroom, latency, load, nodes, offload, throughput, tokens"
     assert f'objective: "speed" is not one; expected some of {known}. Correct the list.' == str(caught.value)
 
 

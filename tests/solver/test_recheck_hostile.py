@@ -37,7 +37,7 @@ def test_text_that_is_no_plan_is_one_line(content: bytes, message: str) -> None:
     assert message == str(caught.value)
 
 
-OBJECTIVES_KNOWN = "balance, context, headroom, latency, load, nodes, throughput, tokens"
+OBJECTIVES_KNOWN = "balance, context, headroom, latency, load, nodes, offload, throughput, tokens"
 NO_PROBLEM = "expected a layerfit/problem/1 document. Correct it."
 SHAPES: list[tuple[tuple[str | int, ...], object, str]] = [
     (("schema",), "layerfit/plan/2", '"layerfit/plan/2" is not read; expected "layerfit/plan/1". Name a plan.'),

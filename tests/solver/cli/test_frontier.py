@@ -209,8 +209,8 @@ NO_LIST = (
     "expected a list like nodes,latency. Correct it."
 )
 NO_OBJECTIVE = (
-    'objective: "speed" is not one; expected some of balance, context, headroom, latency, load, nodes, throughput, '
-    "tokens. Correct the list."
+    'objective: "speed" is not one; expected some of balance, context, headroom, latency, load, nodes, offload, '
+    "throughput, tokens. Correct the list."
 )
 REFUSALS = [
     ("--format csv",

@@ -292,11 +292,12 @@ def test_no_answer_within_the_limits_is_exit_3(problem: Path, layerfit: Layerfit
 
 BESIDE = "it means nothing beside --problem; expected limits, objectives and rules alone. Leave it out."
 NO_NODE = 'it lists no node; expected at least one. Add [[node]] with name = "desk" and memory = "64 GiB".'
-EIGHT = "expected some of balance, context, headroom, latency, load, nodes, throughput, tokens. Correct the list."
+KNOWN_OBJECTIVES = "balance, context, headroom, latency, load, nodes, offload, throughput, tokens"
+NINE = f"expected some of {KNOWN_OBJECTIVES}. Correct the list."
 BAD_INPUT: list[tuple[list[str], str]] = [
     (["{folder}/none.gguf", "--cluster", "{cluster}"],
      "{folder}/none.gguf: there is no such file or folder; expected a model. Check the path."),
-    (["--objective", "speed"], f'objective: "speed" is not one; {EIGHT}'),
+    (["--objective", "speed"], f'objective: "speed" is not one; {NINE}'),
     (["--context", "0"], "layerfit plan, --context: 0 is too small; expected a whole number from 1. Raise it."),
     (["--first", "z", "--problem", "{problem}"],
      'layerfit plan, rules.first: no node is called "z"; expected one of "n0", "n1", "n2". Correct the name.'),
