@@ -13,6 +13,7 @@ from solver.projection import check_of, pools_of, seams_of, stages_of, transfers
 from solver.reasons import reasons_why_infeasible
 from solver.solve import Outcome, Solution, solve
 from solver.wording import counted
+from solver.workload import USUAL_CHOICES
 from tensors.units import format_bytes
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from solver.problem import Placement, Problem
     from solver.projection import PlanStage, PoolLoad, Seam, Transfer
     from solver.suggestions import Variants
-    from solver.workload import Workload
+    from solver.workload import Choices, Workload
     from tensors.inventory import Inventory
 
 __all__ = ["ASSUMED_IMBALANCE", "DEFAULT_EFFORT", "Plan", "Setting", "plan", "project"]
@@ -38,7 +39,7 @@ class Setting:
     """What stands behind a problem that was built from a model.
 
     The model, the machines, the request, the engine and its notes. `build` is whose rules the engine's are and `served`
-    what figures of its ranks are made from; None for an engine that has none.
+    what figures of its ranks are made from; None for an engine that has none. `choices` are what it was free to do.
     """
 
     inventory: Inventory
@@ -48,6 +49,7 @@ class Setting:
     notes: tuple[str, ...]
     build: str | None
     served: ServedProblem | None
+    choices: Choices = USUAL_CHOICES
 
     @property
     def nodes(self) -> dict[str, ClusterNode]:

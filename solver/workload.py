@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-__all__ = ["EngineName", "IndexerRule", "Workload"]
+__all__ = ["AUTOMATIC_WIDTH", "USUAL_CHOICES", "Choices", "EngineName", "IndexerRule", "Offload", "Workload"]
 
 
 class EngineName(StrEnum):
@@ -45,3 +45,29 @@ class Workload:
     indexer: IndexerRule
     resident_nextn: bool
     cache_bytes_per_token: int | None
+
+
+class Offload(StrEnum):
+    """Which weights of a block may stay in the memory of the host that a card stands in.
+
+    Its routed experts, all feed-forward networks with them, or none.
+    """
+
+    EXPERTS = "experts"
+    FFN = "ffn"
+    NONE = "none"
+
+
+AUTOMATIC_WIDTH = 0
+"""Stands for every width of tensor-parallel groups that the model and the cards allow."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What an engine is free to do with cards. `width` is how many share every block of a stage."""
+
+    offload: Offload
+    width: int
+
+
+USUAL_CHOICES = Choices(offload=Offload.EXPERTS, width=1)
