@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from solver.conflict import NO_RULES
 from solver.effort import Effort, Progress, silent
 from solver.objectives import Objective, objectives_named
-from solver.projection import check_of, pools_of, seams_of, stages_of, transfers_of
+from solver.pool_loads import pools_of
+from solver.projection import check_of, seams_of, stages_of, transfers_of
 from solver.reasons import reasons_why_infeasible
 from solver.solve import Outcome, Solution, solve
 from solver.wording import counted
@@ -20,8 +21,9 @@ if TYPE_CHECKING:
     from solver.closed_form import PlanCheck
     from solver.cluster import Cluster, ClusterNode
     from solver.engines.servers.build import ServedProblem
+    from solver.pool_loads import PoolLoad
     from solver.problem import Placement, Problem
-    from solver.projection import PlanStage, PoolLoad, Seam, Transfer
+    from solver.projection import PlanStage, Seam, Transfer
     from solver.suggestions import Variants
     from solver.workload import Choices, Workload
     from tensors.inventory import Inventory
@@ -129,7 +131,7 @@ def project(problem: Problem, setting: Setting | None, solution: Solution, place
         setting=setting,
         solution=solution,
         stages=stages,
-        pools=pools_of(problem, stages, nodes),
+        pools=pools_of(problem, placement, nodes),
         check=check,
         seams=seams_of(problem, stages, None if setting is None else setting.inventory.architecture),
         transfers=transfers_of(problem, stages),

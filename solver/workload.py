@@ -57,6 +57,11 @@ class Offload(StrEnum):
     FFN = "ffn"
     NONE = "none"
 
+    @property
+    def words(self) -> str:
+        """Return what may stay there, in words."""
+        return "experts and feed-forward networks" if self is Offload.FFN else self.value
+
 
 AUTOMATIC_WIDTH = 0
 """Stands for every width of tensor-parallel groups that the model and the cards allow."""

@@ -213,7 +213,7 @@ def _notes(inventory: Inventory, cluster: Cluster, workload: Workload) -> Iterat
 
 def _device_notes(devices: _Devices, choices: Choices, cluster: Cluster) -> Iterator[str]:
     if devices.hosts:
-        what = "Experts" if choices.offload is Offload.EXPERTS else "Experts and feed-forward networks"
+        what = choices.offload.words.capitalize()
         yield f"{what} of a block may stay in the memory of the host that its card stands in."
     if choices.width > 1:
         grouped = {card.pool for group, _ in devices.groups for card in group.cards}

@@ -206,14 +206,14 @@ def _host_notes(hosts: Hosts, weights: WeightNeed, beside_bytes: int) -> Iterato
 
 
 def _offload_notes(inventory: Inventory, cluster: Cluster, hosts: Hosts, choices: Choices) -> Iterator[str]:
-    what = "Experts" if choices.offload is Offload.EXPERTS else "Experts and feed-forward networks"
+    what = choices.offload.words.capitalize()
     if choices.offload is Offload.NONE or not any(size for size, _ in movable_bytes(inventory, choices.offload)):
         return
     if hosts.machines:
         yield (
             f"{what} of a block may stay in the memory of the host that its card stands in "
-            f"({several(sorted(hosts.machines))}). Overrides of tensors end pipelining, and compute buffers are counted "
-            "for both."
+            f"({several(sorted(hosts.machines))}). Overrides of tensors end pipelining; compute buffers are "
+            "counted for both."
         )
     others = [
         node.name
