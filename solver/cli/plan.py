@@ -30,6 +30,7 @@ from solver.planning import plan as solve_plan
 from solver.problem_file import problem_to_document
 from solver.report.plan_json import PlanInputs, plan_document, ranks_of
 from solver.solve import Outcome
+from solver.workload import USUAL_CHOICES
 from tensors.sources import shown_location
 
 if TYPE_CHECKING:
@@ -69,10 +70,16 @@ def plan(
         if path is not None:
             check_folder(path)
             check_apart(path, problem.problem, cluster.cluster, None if model is None else Path(model))
-    question = question_of(model, reading, cluster, problem, workload, engine, rules)
+    effort = Effort(limits.time_limit, limits.deterministic_limit, limits.workers, limits.seed)
+    if engine.chooses_width:
+        from solver.cli.widths import question_of_best_width  # noqa: PLC0415 - few runs ask for it
+
+        inputs_of_question = (model, reading, cluster, problem, workload, engine, rules)
+        question = question_of_best_width(inputs_of_question, objective, effort, quiet=output.json)
+    else:
+        question = question_of(model, reading, cluster, problem, workload, engine, rules)
     named = objective.names(question.problem)
     wanted = objectives_named(",".join(named))
-    effort = Effort(limits.time_limit, limits.deterministic_limit, limits.workers, limits.seed)
     if frontier != FrontierOptions():
         from solver.cli.frontier import show_frontier  # noqa: PLC0415 - few runs ask for it
 
@@ -161,7 +168,9 @@ def _options(
 
 def _choices(question: Question) -> tuple[tuple[str, str | int | float | None], ...]:
     """Return what the engine was free to do, where its cards gave it a choice."""
-    if question.setting is None or question.problem.is_plain:
+    if question.setting is None:
         return ()
     choices = question.setting.choices
+    if question.problem.is_plain and choices == USUAL_CHOICES:
+        return ()
     return (("offload", choices.offload.value), ("tensor_parallel", choices.width or "auto"))

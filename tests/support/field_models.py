@@ -122,7 +122,7 @@ def hybrid_experts() -> Inventory:
     tensors: list[Specification] = [("token_embd.weight", (vocabulary, hidden), "Q8_0")]
     for block in range(40):
         prefix = f"blk.{block}."
-        if block % 4 == 3:  # noqa: PLR2004 - every fourth
+        if block % 4 == 3:
             tensors += [
                 *_attention(prefix, hidden, 2 * 16 * 256, 2 * 256, "Q8_0", output=16 * 256),
                 (f"{prefix}attn_q_norm.weight", (256,), "F32"),
