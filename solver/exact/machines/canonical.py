@@ -1,0 +1,3 @@
+"""x"""
+def canonical_placement(search, limits, spent):
+    return None
