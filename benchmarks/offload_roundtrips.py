@@ -65,9 +65,7 @@ _MOVED = {
 
 def main() -> int:
     """Compare as many placements as the command line asks for and return the exit code."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.offload_roundtrips", description="Whether flags say it."
-    )
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.offload_roundtrips", description="Whether flags say so")
     parser.add_argument("--cases", type=int, default=200)
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     chosen = parser.parse_args()

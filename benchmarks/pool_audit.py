@@ -118,7 +118,8 @@ def cluster_text(random: Random) -> str:
 
 
 def _machine(random: Random, name: str) -> str:
-    text = f'[[node]]\nname = "{name}"\nmemory = "{random.randint(4, 24)} MiB"\nbandwidth = "{random.randint(2, 9)} GB/s"\n'
+    text = f'[[node]]\nname = "{name}"\nmemory = "{random.randint(4, 24)} MiB"\n'
+    text += f'bandwidth = "{random.randint(2, 9)} GB/s"\n'
     kind = random.random()
     text += "cpu = true\n" if random.random() < 0.3 else ""  # noqa: PLR2004 - now and then
     if kind < 0.2:  # noqa: PLR2004 - one in five
