@@ -24,7 +24,7 @@ import tensors
 from solver.cluster_file import parse_cluster
 from solver.effort import Effort
 from solver.engines.generic import generic
-from solver.errors import InputError
+from solver.errors import AuditError, InputError
 from solver.planning import Setting, plan
 from solver.problem import Rules
 from solver.recheck import claim_from_bytes, findings
@@ -73,13 +73,16 @@ def audited(model: Inventory, seed: int, counts: Counter[str]) -> Iterator[str]:
     cluster = parse_cluster(cluster_text(random), "random.toml")
     choices = Choices(random.choice(list(Offload)), random.choice((1, 1, AUTOMATIC_WIDTH)))
     workload = Workload(random.choice((256, 4096)), 1, "q8_0", "q8_0", IndexerRule.CONSERVATIVE, False, None)
+    wanted = random.choice(_OBJECTIVES)
     try:
         built = generic(model, cluster, workload, _RULES, choices)
-        wanted = random.choice(_OBJECTIVES)
         setting = Setting(model, cluster, workload, "generic", built.notes, None, None, choices)
         found = plan(built.problem, wanted, _EFFORT, setting=setting)
     except InputError:
         counts["questions that cannot be asked"] += 1
+        return
+    except AuditError as error:
+        yield f"{wanted}: {error}"
         return
     counts[found.outcome.value] += 1
     if not found.stages:

@@ -28,13 +28,18 @@ __all__ = ["MachineRuns", "machine_runs"]
 
 @dataclass(frozen=True, slots=True)
 class MachineRuns:
-    """Costs of all runs on a machine: by state, and by how they are entered and left; what `ways` hold is outside's."""
+    """Costs of all runs on a machine: by state, and by how they are entered and left; what `ways` hold is outside's.
+
+    `tables` bar runs that exceed a resource however they are arranged; `parts` bar none. The cheapest way to a run that
+    is not barred may begin with one that is: both are least figures, of different arrangements.
+    """
 
     machine: Machine
     steps: Steps
     costs: MachineCosts
     prices: Prices
     tables: Tables
+    parts: Tables
     ways: dict[Way, NDArray[np.int64]]
 
     def stages_of(self, way: Way, start: int, end: int) -> list[tuple[int, int, int]]:
@@ -60,7 +65,7 @@ class MachineRuns:
         self, state: State, key: tuple[int, int], start: int, end: int
     ) -> tuple[int, State | None, int, int]:
         """Return the last device of a run, the state, last port and end of what comes before it."""
-        target = self.tables[state][key][start, end]
+        target = self.parts[state][key][start, end]
         for before, device in self.steps.into[state]:
             port, stage = self.costs.ports[device], self.costs.stages[device].costs
             if port != key[1]:
@@ -69,7 +74,7 @@ class MachineRuns:
                 if port == key[0] and stage[start, end] == target:
                     return device, None, port, start
                 continue
-            for (first, last), values in self.tables[before].items():
+            for (first, last), values in self.parts[before].items():
                 hop = self.costs.inside.get((last, port), self.prices.never)
                 if first != key[0] or hop >= self.prices.never:
                     continue
@@ -117,10 +122,12 @@ def machine_runs(
     if uses and not (prices.time or prices.offload or prices.stage):
         inner, budget = uses.pop()
         tables, costs = tables_at(inner)
+        parts = {state: dict(table) for state, table in tables.items()}
         _bar(tables, tables, budget, inner.never)
     else:
         inner = prices
         tables, costs = tables_at(prices)
+        parts = {state: dict(table) for state, table in tables.items()}
     for at, budget in uses:
         _bar(tables, tables_at(at)[0], budget, inner.never)
     ways: dict[Way, NDArray[np.int64]] = {}
@@ -129,7 +136,7 @@ def machine_runs(
             outer = values if inner is prices else np.where(values < inner.never, 0, prices.never)
             way = way_of(state, key)
             ways[way] = np.minimum(ways[way], outer) if way in ways else outer
-    return MachineRuns(machine, steps, costs, inner, tables, ways)
+    return MachineRuns(machine, steps, costs, inner, tables, parts, ways)
 
 
 def _free(inside: dict[tuple[int, int], int], prices: Prices) -> dict[tuple[int, int], int]:
