@@ -18,7 +18,7 @@ LAYERS = (
     ("limits", "needs"),
     ("cluster_build", "effort", "facts_file", "objectives"),
     ("bounds", "cluster_file", "engines", "question", "rules"),
-    ("descent", "example", "exact"),
+    ("baselines", "descent", "example", "exact"),
     ("model",),
     ("provers",),
     ("solve",),
