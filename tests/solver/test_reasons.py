@@ -219,7 +219,7 @@ def test_what_could_not_be_told_apart_in_time_is_not_claimed(monkeypatch: pytest
         "which rules or links leave no placement could not be told in a short time."
     )
 
-    problem = with_rules(problem_of((1, 1, 1, 7), (9, 6)), min_blocks=4)
+    problem = with_rules(problem_of((1, 1, 1, 7), (9, 6)), min_blocks=5)
 
     assert (expected,) == reasons_why_infeasible(problem, None, EFFORT)
 
