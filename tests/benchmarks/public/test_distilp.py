@@ -88,7 +88,7 @@ def test_one_device_that_holds_all_beats_two_by_their_hop() -> None:
 
 
 def test_layers_that_memory_lacks_are_read_from_disk() -> None:
-    """Room for 3 of 5 layers, in one round: 2 s from disk, and 2 s more if the GPU, and not the CPU, were to take them."""
+    """Room for 3 of 5 layers, in one round: 2 s from disk, and 2 s more if the GPU took them, not the CPU."""
     alone = best_of_all(model(layers=5), (device(3.4501, 100, 0.0, is_head=True),))
 
     assert alone is not None
