@@ -11,12 +11,13 @@ quantisation: its file's own name says which is meant.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from benchmarks.public.folder import PublicDataError
-from solver.problem import Block, Ends, Link, Links, Node, Problem, Rules
+from benchmarks.public.plain import NO_ENDS, joined_alike, read_json
+from solver.problem import Block, Node, Problem
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,7 +41,6 @@ DEVICES = {
 _OLD_FORM = "Q8_0"
 
 _Rates = dict[str, dict[str, float]]
-_Form = TypeVar("_Form")
 
 
 class DistilpDevice(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,7 +112,7 @@ def read_device(folder: Path, name: str, *, is_head: bool) -> DistilpDevice:
     Raises:
         PublicDataError: the file is not there, breaks its form, or is not of a Mac with Metal and unified memory.
     """
-    device = _decoded(folder / DEVICES[name], DistilpDevice)
+    device = read_json(folder / DEVICES[name], DistilpDevice)
     if device.os_type != "mac_metal" or not device.is_unified_mem:
         raise PublicDataError(f"{name}: a machine of kind {device.os_type}; expected a Mac, as all of the profiles.")
     return msgspec.structs.replace(device, name=name, is_head=is_head)
@@ -124,7 +124,7 @@ def read_model(folder: Path, name: str) -> DistilpModel:
     Raises:
         PublicDataError: the file is not there or breaks its form.
     """
-    profile = _decoded(folder / MODELS[name], _Profile)
+    profile = read_json(folder / MODELS[name], _Profile)
     if isinstance(profile.f_q, dict) and profile.f_out is not None and profile.quantization is not None:
         quantization = profile.quantization
         layer, output = profile.f_q["decode"]["b_1"][1], profile.f_out["decode"]["b_1"]
@@ -158,22 +158,14 @@ def problem_of(model: DistilpModel, devices: tuple[DistilpDevice, ...]) -> Probl
     cache = int((1 + 2 / 64) * model.cache_elements)
     weight = model.held_bytes - cache
     hop = max(device.hop_seconds for device in devices)
-    return Problem(
-        blocks=(Block(weight, cache, model.layer_bytes + cache, None, 0),) * model.layers,
-        ends=Ends(input_bytes=0, output_bytes=0, tied_bytes=0, host_bytes=0),
-        nodes=tuple(
+    return joined_alike(
+        (Block(weight, cache, model.layer_bytes + cache, None, 0),) * model.layers,
+        NO_ENDS,
+        tuple(
             Node(device.name, device.metal_bytes - device.gpu_fixed_bytes, int(device.gpu_bytes_per_second), None)
             for device in devices
         ),
         activation_bytes=2 * model.hidden_size,
         context_tokens=model.context_tokens,
-        links=Links(Link(round(hop * 10**9), None, forbidden=False), ()),
-        rules=Rules(pins=(), first=None, last=None, order=(), exclude=(), max_nodes=None, min_blocks=1),
+        hop_ns=round(hop * 10**9),
     )
-
-
-def _decoded(path: Path, form: type[_Form]) -> _Form:
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=form)
-    except (OSError, msgspec.ValidationError, msgspec.DecodeError) as error:
-        raise PublicDataError(f"{path.name}: {error}. docs/benchmarks.md names the folder of data.") from error
