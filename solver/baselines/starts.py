@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from solver.baselines.registry import STRATEGIES
 from solver.baselines.strategy import NoPlacement
 from solver.limits import kept_by
 from solver.problem import Placement
@@ -60,6 +59,8 @@ class Baselines:
     def _allowed(self) -> tuple[Placement, ...]:
         """Return what the rules place that breaks no rule of the problem, each placement once."""
         if self._placements is None:
+            from solver.baselines.registry import STRATEGIES  # noqa: PLC0415 - few plans need the rules
+
             answers = (strategy.place(self._problem) for strategy in STRATEGIES.values())
             placed = dict.fromkeys(Placement(answer) for answer in answers if not isinstance(answer, NoPlacement))
             self._placements = tuple(one for one in placed if not violations(self._problem, one))
