@@ -20,15 +20,20 @@ carries tokens only where one run ends and the other begins.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from configparser import ConfigParser
 from dataclasses import dataclass
 from fractions import Fraction
+from math import ceil
 from typing import TYPE_CHECKING
 
 from benchmarks.public.folder import PublicDataError
+from solver.problem import Block, Ends, Link, LinkPair, Links, Node, Problem, Rules
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from solver.problem import Placement
 
 __all__ = [
     "CLUSTERS",
@@ -40,6 +45,8 @@ __all__ = [
     "Layout",
     "PublishedLayout",
     "ceiling",
+    "chain_problem",
+    "layout_of",
     "read_instance",
     "read_layout",
 ]
@@ -125,6 +132,8 @@ PUBLISHED = (
     PublishedLayout("3cluster24_llama70b_noprune", "3cluster24_llama70b_petals_sol", "Petals", None),
 )
 
+# Bytes of a token, so that a link's fraction of tokens a second is a whole number of bytes to six digits.
+_SCALE = 10**6
 _NUMBER = r"(\d+(?:\.\d*)?(?:e[+-]?\d+)?)"
 _ROW = re.compile(r"^ ?([a-z]\w*): (.*)$")
 _END_ROW = re.compile(r"end_constraint_\d+")
@@ -185,6 +194,45 @@ def ceiling(instance: HelixInstance) -> Fraction:
     """
     best = (max(k * rate for k, rate in enumerate(node.tokens_per_second, 1)) for node in instance.nodes)
     return sum(best, Fraction(0)) / instance.layers
+
+
+def chain_problem(instance: HelixInstance) -> Problem:
+    """Return the question for one chain: each stage on one node, no replicas.
+
+    A layer takes 1 byte and a node has room for as many as its table has, so memory is theirs. Times are rounded up to
+    nanoseconds: throughput, the inverse of the slowest stage or transfer, is their flow to some 10^-6.
+
+    Raises:
+        PublicDataError: two nodes have no link, as in pruned programs.
+    """
+    names = [f"node {number}" for number in range(len(instance.nodes))]
+    links = {
+        (names[link.source], names[link.target]): Link(0, int(link.tokens_per_second * _SCALE), forbidden=False)
+        for link in instance.links
+        if link.source is not None and link.target is not None
+    }
+    if len(links) != len(names) * (len(names) - 1):
+        raise PublicDataError(f"{instance.name}: {len(links)} links between nodes; expected one for every pair.")
+    # Where links are alike, nodes of a kind are interchangeable; listing them all would hide it.
+    ((usual, _),) = Counter(links.values()).most_common(1)
+    pairs = tuple(LinkPair(*ends, link) for ends, link in links.items() if link != usual)
+    return Problem(
+        blocks=(Block(1, 0, 1, None, 0),) * instance.layers,
+        ends=Ends(input_bytes=0, output_bytes=0, tied_bytes=0, host_bytes=0),
+        nodes=tuple(
+            Node(name, node.max_layers, None, tuple(ceil(10**9 / rate) for rate in node.tokens_per_second))
+            for name, node in zip(names, instance.nodes, strict=True)
+        ),
+        activation_bytes=_SCALE,
+        context_tokens=None,
+        links=Links(usual, pairs),
+        rules=Rules(pins=(), first=None, last=None, order=(), exclude=(), max_nodes=None, min_blocks=1),
+    )
+
+
+def layout_of(placement: Placement) -> Layout:
+    """Return a placement of `chain_problem` as a layout."""
+    return tuple(HelixRun(int(stage.node.split()[1]), stage.start, stage.end) for stage in placement.stages)
 
 
 def _rows(path: Path) -> dict[str, str]:
