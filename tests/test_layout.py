@@ -27,7 +27,7 @@ LAYERS = (
     ("reasons",),
     ("planning",),
     ("prove", "report"),
-    ("recheck_levels",),
+    ("machine", "recheck_levels"),
     ("recheck",),
     ("cli",),
     ("__main__",),

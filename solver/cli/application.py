@@ -34,6 +34,7 @@ COMMANDS = (
     Command("seams", "solver.cli.closed_form:seams", "Say what crosses the boundaries of nodes, and for how long."),
     Command("export", "solver.cli.export:export", "Print what to type on each machine, emulated before it is printed."),
     Command("emulate", "solver.cli.emulate:emulate", "Show where a llama.cpp command would put every tensor."),
+    Command("nodes", "solver.cli.nodes:nodes", "Print a cluster file for this machine, ready to be edited and merged."),
     Command("synth", "solver.cli.synth:synth", "Write header-only model files, for tests and demonstrations."),
 )
 
