@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from solver.cli.inputs import cluster_of
-from solver.cli.options import ClusterOptions, EngineOptions, RuleOptions, WorkloadOptions
+from solver.cli.options import ClusterOptions, EngineOptions, WorkloadOptions
 from solver.cli.reading import ReadOptions
+from solver.cli.search_options import RuleOptions
 from solver.engines.table import ENGINES
 from solver.engines.variants import ModelVariants
 from solver.errors import UsageError
