@@ -292,7 +292,7 @@ BAD_INPUT: list[tuple[list[str], str]] = [
     (["--objective", "speed"], f'objective: "speed" is not one; {EIGHT}'),
     (["--context", "0"], "layerfit plan, --context: 0 is too small; expected a whole number from 1. Raise it."),
     (["--first", "z", "--problem", "{problem}"],
-     'layerfit plan, rules.first: no node is called "z"; expected one of "n0", "n1", "n2". Correct the name.'),
+     'layerfit plan, --first: no node is called "z"; expected one of "n0", "n1", "n2". Correct the name.'),
     (["--pin", "4=n0", "--problem", "{problem}"],
      "layerfit plan, rules.pin[0]: block 4 is not there; expected 0 to 3. Correct it."),
     (["--problem", "{folder}/none.json"],
