@@ -20,6 +20,7 @@ from benchmarks.instances import nodes_of_kinds, unlike
 from benchmarks.records import PROVED
 from benchmarks.report import near
 from benchmarks.strategies import STRATEGIES, missing_library
+from solver.effort import Effort
 from solver.objectives import OBJECTIVES
 
 if TYPE_CHECKING:
@@ -28,8 +29,7 @@ if TYPE_CHECKING:
     from benchmarks.rivals.plain import Answer
     from solver.problem import Problem
 
-_LIMIT_SECONDS = 60.0
-_WORKERS = 4
+_EFFORT = Effort(time_limit_seconds=60.0, deterministic_limit=None, workers=4, seed=0)
 
 
 def main() -> int:
@@ -62,7 +62,7 @@ def small(seed: int) -> Problem:
 def differences(problem: Problem, strategies: list[str]) -> Iterator[str]:
     """Yield a sentence for every answer that is open or unlike the one before."""
     for objective in OBJECTIVES:
-        answers = {name: STRATEGIES[name](problem, objective, _LIMIT_SECONDS, _WORKERS, 0) for name in strategies}
+        answers = {name: STRATEGIES[name](problem, objective, _EFFORT) for name in strategies}
         for name, answer in answers.items():
             if answer.outcome.value not in PROVED:
                 yield f"{objective}: {name} proves nothing"

@@ -1,6 +1,6 @@
 """Tables of a benchmark's records: the solver beside its targets, and rivals beside the solver.
 
-    python -m benchmarks.report FILE…
+    python -m benchmarks report FILE…
 
 Ratios are of wall seconds in one run on one machine: a rival's time to proof over the solver's, with the rival's limit
 in place of its time, and "at least" before the ratio, where it proved nothing.
@@ -15,7 +15,8 @@ from math import exp, log
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.families import FAMILIES, Target
+from benchmarks.families import FAMILIES
+from benchmarks.family import Target
 from benchmarks.records import best_of, read_records
 from benchmarks.strategies import SUBJECT
 
@@ -47,10 +48,15 @@ class _Ratio:
         return f"{'≥ ' if self.at_least else ''}{self.times:,.0f}" if self.times >= 10 else f"{self.times:.1f}"  # noqa: PLR2004 - digits
 
 
-def main() -> None:
-    """Print the tables of the files named."""
-    lines = [line for name in sys.argv[1:] for line in Path(name).read_text(encoding="utf-8").splitlines()]
-    print(tables(read_records(lines)))
+def main(arguments: list[str]) -> int:
+    """Print the tables of the files named and return the exit code."""
+    records = [
+        record
+        for name in arguments
+        for record in read_records(Path(name).read_text(encoding="utf-8").splitlines(), Path(name).name)
+    ]
+    print(tables(records))
+    return 0
 
 
 def tables(records: Iterable[Record]) -> str:
@@ -104,7 +110,7 @@ def _own_rows(records: Sequence[Record]) -> Iterator[tuple[str, ...]]:
     for (family, strategy, objective), group in groups.items():
         slowest = max(group, key=lambda record: record.wall_seconds)
         known = FAMILIES[family]
-        whole = not group[0].case.smoke and strategy == SUBJECT
+        whole = not group[0].case.small and strategy == SUBJECT
         target = known.targets.get(objective, _NO_TARGET) if whole else _NO_TARGET
         most_mib = known.most_mib if whole else None
         yield (
@@ -188,4 +194,4 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main(sys.argv[1:]))
