@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from benchmarks.instances import nodes_of_kinds, unlike
 from benchmarks.records import PROVED
 from benchmarks.report import near
-from benchmarks.strategies import STRATEGIES, missing_library
+from benchmarks.strategies import PROVING, missing_library
 from solver.effort import Effort
 from solver.objectives import OBJECTIVES
 
@@ -38,7 +38,7 @@ def main() -> int:
     parser.add_argument("--cases", type=int, default=20)
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     chosen = parser.parse_args()
-    asked = [name for name in STRATEGIES if missing_library(name) is None]
+    asked = [name for name in PROVING if missing_library(name) is None]
     wrong = 0
     for seed in range(chosen.first, chosen.first + chosen.cases):
         for sentence in differences(small(seed), asked):
@@ -62,7 +62,7 @@ def small(seed: int) -> Problem:
 def differences(problem: Problem, strategies: list[str]) -> Iterator[str]:
     """Yield a sentence for every answer that is open or unlike the one before."""
     for objective in OBJECTIVES:
-        answers = {name: STRATEGIES[name](problem, objective, _EFFORT) for name in strategies}
+        answers = {name: PROVING[name](problem, objective, _EFFORT) for name in strategies}
         for name, answer in answers.items():
             if answer.outcome.value not in PROVED:
                 yield f"{objective}: {name} proves nothing"

@@ -11,14 +11,15 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from itertools import pairwise
-from math import exp, log
+from math import exp, inf, log
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING
 
 from benchmarks.families import FAMILIES
-from benchmarks.family import Target
+from benchmarks.family import RIVALS, Target
 from benchmarks.records import best_of, read_records
-from benchmarks.strategies import SUBJECT
+from benchmarks.strategies import PROVING, SUBJECT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -34,6 +35,7 @@ _SUBJECT_COLUMNS = (
     *("family", "strategy", "objective", "proved", "wall s, worst", "processor s"),
     *("gap, worst", "peak MiB", "target", "met"),
 )
+_RULE_COLUMNS = ("family", "objective", "split rule", "fits", "value over ours, middle", "worst")
 _RIVAL_COLUMNS = ("family", "objective", "rival", "proved", "gap, worst", "least ratio", "geometric mean")
 
 
@@ -66,6 +68,9 @@ def tables(records: Iterable[Record]) -> str:
     rivals = tuple(_rival_rows(best))
     if rivals:
         parts.append(_table(_RIVAL_COLUMNS, rivals))
+    rules = tuple(_rule_rows(best))
+    if rules:
+        parts.append(_table(_RULE_COLUMNS, rules))
     parts += [f"Failed: {record.case}: {record.failure}" for record in best if record.failure is not None]
     parts += [f"Disagreement: {sentence}" for sentence in disagreements(best)]
     return "\n\n".join(parts)
@@ -166,7 +171,7 @@ def _rival_rows(records: Sequence[Record]) -> Iterator[tuple[str, ...]]:
     subject = {record.key: record for record in records if record.case.strategy == SUBJECT and record.proved}
     groups: dict[tuple[str, str, str], list[Record]] = {}
     for record in records:
-        if record.case.strategy not in (SUBJECT, "stages") and record.key in subject:
+        if record.case.strategy in RIVALS and record.key in subject:
             groups.setdefault((record.case.family, record.case.objective, record.case.strategy), []).append(record)
     for (family, objective, rival), group in groups.items():
         ratios = [_ratio(record, subject[record.key]) for record in group]
@@ -174,6 +179,25 @@ def _rival_rows(records: Sequence[Record]) -> Iterator[tuple[str, ...]]:
         mean = exp(sum(log(ratio.times) for ratio in ratios) / len(ratios))
         middle = _Ratio(mean, at_least=any(ratio.at_least for ratio in ratios))
         yield family, objective, rival, _proved(group), _worst_gap(group), str(least), str(middle)
+
+
+def _rule_rows(records: Sequence[Record]) -> Iterator[tuple[str, ...]]:
+    """Yield a row for each split rule: how often it fits, and how much worse it then is than what was proved."""
+    subject = {record.key: record for record in records if record.case.strategy == SUBJECT and record.proved}
+    groups: dict[tuple[str, str, str], list[Record]] = {}
+    for record in records:
+        if record.case.strategy not in PROVING and record.key in subject:
+            groups.setdefault((record.case.family, record.case.objective, record.case.strategy), []).append(record)
+    for (family, objective, rule), group in groups.items():
+        ratios = [_worse(record.value, subject[record.key].value) for record in group if record.value is not None]
+        middle, worst = (f"{median(ratios):.3f}", f"{max(ratios):.3f}") if ratios else ("–", "–")
+        yield family, objective, rule, f"{len(ratios)}/{len(group)}", middle, worst
+
+
+def _worse(value: float, best: float | None) -> float:
+    """Return how many times worse a value is than the best, whichever way is better."""
+    assert best is not None
+    return max(value / best, best / value) if value and best else 1.0 if value == best else inf
 
 
 def _ratio(rival: Record, subject: Record) -> _Ratio:

@@ -1,14 +1,19 @@
-"""Who is asked: the solver, the solver's CP-SAT model without its exact searches, and the rivals."""
+"""Who is asked: the solver, the solver's CP-SAT model without its exact searches, rivals, and engines' split rules."""
 
 from __future__ import annotations
 
+from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, TypeAlias
 
 from benchmarks.rivals.plain import Answer
-from solver.objectives import objectives_named
+from solver.baselines import STRATEGIES as SPLIT_RULES
+from solver.baselines import NoPlacement
+from solver.objectives import OBJECTIVES, objectives_named
+from solver.problem import Placement
 from solver.provers import provers_for
-from solver.solve import solve
+from solver.rules import violations
+from solver.solve import Outcome, solve
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,7 +21,7 @@ if TYPE_CHECKING:
     from solver.effort import Effort
     from solver.problem import Problem
 
-__all__ = ["STRATEGIES", "SUBJECT", "Strategy", "missing_library"]
+__all__ = ["PROVING", "STRATEGIES", "SUBJECT", "Strategy", "missing_library"]
 
 # Called with the problem and the objective, and how hard to try.
 Strategy: TypeAlias = "Callable[[Problem, str, Effort], Answer]"
@@ -58,9 +63,21 @@ def _intervals(problem: Problem, objective: str, effort: Effort) -> Answer:
     return solve_with_intervals(problem, objective, effort.time_limit_seconds, effort.workers, effort.seed)
 
 
-STRATEGIES: dict[str, Strategy] = {
+def _by_rule(name: str, problem: Problem, objective: str, _effort: Effort) -> Answer:
+    """Answer with what an engine's rule places, where that fits; a rule proves nothing."""
+    stages = SPLIT_RULES[name].place(problem)
+    entry = OBJECTIVES[objective]
+    entry.needs(problem, objective)
+    if isinstance(stages, NoPlacement) or violations(problem, Placement(stages)):
+        return Answer(Outcome.UNKNOWN, None, None, "none", None)
+    return Answer(Outcome.FEASIBLE, entry.value(entry.cost(problem, Placement(stages))), None, "none", None)
+
+
+# Those that prove, and the split rules, which do not.
+PROVING: dict[str, Strategy] = {
     SUBJECT: _all_provers,
     "stages": _stages_alone,
     "highs": _highs,
     "intervals": _intervals,
 }
+STRATEGIES: dict[str, Strategy] = PROVING | {name: partial(_by_rule, name) for name in SPLIT_RULES}
