@@ -13,12 +13,13 @@ from solver.effort import Clock, Effort, Progress, silent
 from solver.errors import AuditError, InputError
 from solver.limits import NO_LIMITS, Limits, Value, kept_by
 from solver.provers import Prover, provers_for
-from solver.question import Question
+from solver.question import Interval, Question
 from solver.rules import violations
 
 if TYPE_CHECKING:
     from solver.objectives import Objective
     from solver.problem import Placement, Problem
+    from solver.question import Report
 
 __all__ = ["Bound", "Level", "Outcome", "Solution", "solve"]
 
@@ -162,7 +163,7 @@ def _level(
 ) -> list[Bound]:
     """Ask the provers about the first of the objectives in turn until its interval is closed, and fix its value.
 
-    When the time is up, those that take none are still asked: they may know a placement.
+    When the time is up, or after an interrupt, those that take no time are still asked: they may know a placement.
     """
     objective, *then = objectives
     bounds: list[Bound] = []
@@ -177,7 +178,7 @@ def _level(
             if prover.searches and _is_late(clock, state):
                 continue
             question = Question(problem, objective, state.limits, lower, state.best, tuple(then))
-            interval = prover.prove(question, clock, report)
+            interval = _asked(prover, question, clock, report)
             state.interrupted |= interval.interrupted
             if interval.impossible:
                 _refute(state, prover)
@@ -196,6 +197,13 @@ def _level(
     else:
         state.open = True
     return bounds
+
+
+def _asked(prover: Prover, question: Question, clock: Clock, report: Report) -> Interval:
+    try:
+        return prover.prove(question, clock, report)
+    except KeyboardInterrupt:
+        return Interval(lower=None, placement=None, impossible=False, interrupted=True)
 
 
 def _refute(state: _State, prover: Prover) -> None:

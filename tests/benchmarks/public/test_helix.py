@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 pytest.importorskip("highspy", reason="the referee is HiGHS, of the extra bench")
 
-from benchmarks.public.helix_referee import flow, flow_in_program
+from benchmarks.public.helix_referee import flow, flow_in_program, optimum_of_program
 
 
 @pytest.fixture(scope="session")
@@ -198,6 +198,11 @@ def test_the_single_type_t4_chain_meets_the_ceiling_of_all_layouts(helix: Path) 
 
     assert found.placement is not None
     assert float(ceiling(instance)) == pytest.approx(flow(instance, layout_of(found.placement)), rel=1e-9)
+
+
+def test_no_layout_carries_more_than_the_best_chain_of_four_a100(helix: Path) -> None:
+    """HiGHS proves it in their whole program, replicas included."""
+    assert 1044.5333 == pytest.approx(optimum_of_program(helix, "single_a100_llama30b"), abs=1e-3)
 
 
 def test_a_program_without_some_links_is_no_question_for_one_chain(helix: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from random import Random
 
 import pytest
+from support.planted import Planted
 from support.problems import problem_of, random_problem, with_times
 from support.timed import GB, askable, growing, timed, within
 
@@ -81,6 +82,18 @@ def test_a_proved_answer_is_the_same_with_and_without_the_rules(seed: int) -> No
 
         assert (plain.outcome, plain.placement) == (started.outcome, started.placement)
         assert [level.value for level in plain.levels] == [level.value for level in started.levels]
+
+
+def test_an_interrupt_leaves_the_best_rule() -> None:
+    """Also before any placement was found; no search is asked after it."""
+    problem = problem_of((3, 3, 3, 3), (9, 9, 9))
+    untouched = Planted([])
+    provers = (ClosedForm(), Planted([KeyboardInterrupt()]), Baselines(problem), untouched)
+    solution = solve(problem, objectives_named("load,nodes"), EFFORT, provers=provers)
+
+    assert (Outcome.FEASIBLE, True) == (solution.outcome, solution.interrupted)
+    assert [6, 2] == [level.value for level in solution.levels]
+    assert [] == untouched.asked
 
 
 def test_rules_are_not_worked_out_where_cheaper_provers_close_every_level(monkeypatch: pytest.MonkeyPatch) -> None:
