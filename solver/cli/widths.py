@@ -15,16 +15,10 @@ from solver.solve import Outcome, solve
 from solver.wording import several
 
 if TYPE_CHECKING:
-    from solver.cli.options import (
-        ClusterOptions,
-        EngineOptions,
-        ObjectiveOptions,
-        ProblemOptions,
-        RuleOptions,
-        WorkloadOptions,
-    )
+    from solver.cli.options import ClusterOptions, EngineOptions, ProblemOptions, WorkloadOptions
     from solver.cli.question import Question
     from solver.cli.reading import ReadOptions
+    from solver.cli.search_options import ObjectiveOptions, RuleOptions
     from solver.effort import Effort
     from solver.solve import Solution
 

@@ -1,3 +1,5 @@
 """x"""
+
+
 def canonical_placement(search, limits, spent):
     return None

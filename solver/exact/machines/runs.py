@@ -89,7 +89,11 @@ def steps_of(machine: Machine, order: Sequence[str]) -> Steps:
         fresh = [state for state in following if state not in states]
         states.update(dict.fromkeys(fresh))
         level = list(fresh)
-    return Steps(tuple(sorted(states, key=lambda state: state.cards.bit_count())), {state: tuple(dict.fromkeys(found)) for state, found in into.items()}, ranks)
+    return Steps(
+        tuple(sorted(states, key=lambda state: state.cards.bit_count())),
+        {state: tuple(dict.fromkeys(found)) for state, found in into.items()},
+        ranks,
+    )
 
 
 def _steps(machine: Machine, state: State | None, ranks: tuple[int | None, ...]) -> list[tuple[int, State]]:

@@ -110,9 +110,7 @@ class MachineSearch:
         known: dict[tuple[object, ...], StageCosts] = {}
         runs: list[MachineRuns] = []
         for number, machine in enumerate(fleet.machines):
-            runs.append(
-                machine_runs(self.problem, number, machine, steps[number], limits, prices, hops, known, spent)
-            )
+            runs.append(machine_runs(self.problem, number, machine, steps[number], limits, prices, hops, known, spent))
         most = len(self.problem.items)
         if fleet.counted:
             allowed = [limit for limit in (limits.max_nodes, self.problem.rules.max_nodes) if limit is not None]

@@ -248,9 +248,7 @@ def _with_sets(
     sizes = np.array(choices.relieved_bytes, dtype=np.int64)
     pressed &= allowed & (np.tensordot(sizes, counts, axes=1) >= excess)
     starts, ends = np.nonzero(pressed)
-    needs = Needs(
-        counts[:, starts, ends].T, excess[starts, ends], None if slack is None else slack[starts, ends]
-    )
+    needs = Needs(counts[:, starts, ends].T, excess[starts, ends], None if slack is None else slack[starts, ends])
     sets = least_sets(choices, needs, prices.never, prices.dtype)
     costs[starts, ends] = np.minimum(base[starts, ends] + sets, prices.never)
     return costs
