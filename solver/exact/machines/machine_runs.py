@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from solver.exact.machines.fleet import Machine
     from solver.exact.machines.hops import Hops
     from solver.exact.machines.runs import Steps, Tables
+    from solver.exact.machines.sets import Sets
     from solver.exact.machines.stages import Prices, StageCosts
     from solver.limits import Limits
     from solver.problem import Problem
@@ -93,6 +94,7 @@ def machine_runs(
     prices: Prices,
     hops: Hops,
     known: dict[tuple[object, ...], StageCosts],
+    kept: dict[tuple[object, ...], Sets],
     spent: Callable[[], bool],
 ) -> MachineRuns:
     """Return the runs of a machine whose use of every resource is within its budget by itself.
@@ -105,7 +107,7 @@ def machine_runs(
         for device in machine.devices:
             key = (device.kind, at)
             if key not in known:
-                known[key] = stage_costs(problem, device, limits, at)
+                known[key] = stage_costs(problem, device, limits, at, kept)
             stages.append(known[key])
         costs = MachineCosts(tuple(stages), hops.ports[number], hops.inside[number] if at is prices else _free(hops.inside[number], prices))
         return run_tables(steps, costs, at, spent), costs

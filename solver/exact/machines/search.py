@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from solver.exact.machines.fleet import Fleet
     from solver.exact.machines.prices import Amounts
     from solver.exact.machines.runs import Steps
+    from solver.exact.machines.sets import Sets
     from solver.exact.machines.stages import StageCosts
     from solver.exact.states import States
     from solver.limits import Limits
@@ -61,6 +62,7 @@ class MachineSearch:
         self.problem = problem
         self._ready: tuple[Fleet, tuple[Steps, ...], States, Amounts] | None = None
         self._refused = False
+        self._sets: dict[tuple[object, ...], Sets] = {}
 
     @property
     def ready(self) -> tuple[Fleet, tuple[Steps, ...], States, Amounts]:
@@ -111,7 +113,7 @@ class MachineSearch:
         runs: list[MachineRuns] = []
         for number, machine in enumerate(fleet.machines):
             runs.append(
-                machine_runs(self.problem, number, machine, steps[number], limits, prices, hops, known, spent)
+                machine_runs(self.problem, number, machine, steps[number], limits, prices, hops, known, self._sets, spent)
             )
         most = len(self.problem.items)
         if fleet.counted:
