@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from typing import Final
 
 import msgspec
 
@@ -20,7 +20,7 @@ from solver.cluster_values import (
     Text,
 )
 
-__all__ = ["ClusterTable", "GpuTable", "LinksTable", "NodeTable", "PairTable", "ReserveTable", "known_keys"]
+__all__ = ["TABLES", "ClusterTable", "GpuTable", "LinksTable", "NodeTable", "PairTable", "ReserveTable"]
 
 
 class _Table(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, frozen=True):
@@ -53,6 +53,13 @@ class GpuTable(_Table, frozen=True, rename={"label": "class"}):
     device: Text | None = None
 
 
+class InsideTable(_Table, frozen=True):
+    """A node's own: hops between its devices."""
+
+    latency: Latency | None = None
+    rate: Rate | None = None
+
+
 class NodeTable(_Table, frozen=True):
     """[[node]]."""
 
@@ -70,6 +77,7 @@ class NodeTable(_Table, frozen=True):
     cpu: bool = False
     free: Amount | None = None
     gpu: tuple[GpuTable, ...] = ()
+    inside: InsideTable | None = None
     reserve: ReserveTable = ReserveTable()
 
 
@@ -99,20 +107,16 @@ class ClusterTable(_Table, frozen=True):
     links: LinksTable = LinksTable()
 
 
-_TABLES: dict[str, type[msgspec.Struct]] = {
+TABLES: Final[dict[str, type[msgspec.Struct]]] = {
     "": ClusterTable,
     "reserve": ReserveTable,
     "reserve.gpu": GpuReserveTable,
     "node[]": NodeTable,
     "node[].gpu[]": GpuTable,
+    "node[].inside": InsideTable,
     "node[].reserve": ReserveTable,
     "node[].reserve.gpu": GpuReserveTable,
     "links": LinksTable,
     "links.pair[]": PairTable,
 }
-
-
-def known_keys(path: str) -> tuple[str, ...]:
-    """Return the keys of the table at a path such as `node[2].gpu[0]`."""
-    table = _TABLES[re.sub(r"\[\d+\]", "[]", path)]
-    return tuple(field.encode_name for field in msgspec.structs.fields(table))
+"""Tables by path, where [] stands for each of a list."""

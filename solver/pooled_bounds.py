@@ -132,7 +132,9 @@ def least_offload(problem: Problem, limits: Limits) -> int | None:
     rooms = _rooms(problem, limits, hosts=False, without={node.name for node in whole})
     held = sum(sorted(rooms.values(), reverse=True)[: _most_machines(problem, limits)])
     if whole:
-        needed = sum(min(shape[index].weight_bytes for shape in _shapes(problem)) for index in range(len(problem.items)))
+        needed = sum(
+            min(shape[index].weight_bytes for shape in _shapes(problem)) for index in range(len(problem.items))
+        )
     else:
         needed = sum(_least_loads(problem, resident=False)) - _saved(problem)
     grain = gcd(
@@ -207,7 +209,9 @@ def _rooms(
     host_rooms: dict[tuple[bool, str], dict[str, int]] = {}
     for node in _usable(problem):
         machine = (node.machine is None, node.machine or node.name)
-        cap = min(cap_bytes(limits, node.budget_bytes), *(problem.pools_by_name[name].budget_bytes for name in node.pools))
+        cap = min(
+            cap_bytes(limits, node.budget_bytes), *(problem.pools_by_name[name].budget_bytes for name in node.pools)
+        )
         pools = devices.setdefault(machine, {})
         if cap >= 0 and node.name not in without:
             cards = pools.setdefault(node.pools[0], {})
@@ -217,7 +221,9 @@ def _rooms(
             budget = problem.pools_by_name[node.host_pool].budget_bytes
             host_rooms.setdefault(machine, {})[node.host_pool] = budget
     return {
-        machine: sum(min(sum(cards.values()), problem.pools_by_name[pool].budget_bytes) for pool, cards in pools.items())
+        machine: sum(
+            min(sum(cards.values()), problem.pools_by_name[pool].budget_bytes) for pool, cards in pools.items()
+        )
         + sum(host_rooms.get(machine, {}).values())
         for machine, pools in devices.items()
         if pools
@@ -236,9 +242,7 @@ def _most_stages(problem: Problem) -> int:
 def _least_times(problem: Problem) -> list[Fraction]:
     """Return the least that each block adds to the time of any stage."""
     measured = [
-        Fraction(time, count)
-        for node in _usable(problem)
-        for count, time in enumerate(node.stage_ns or (), start=1)
+        Fraction(time, count) for node in _usable(problem) for count, time in enumerate(node.stage_ns or (), start=1)
     ]
     return [min([*measured, time]) for time in _alone_ns(problem)] if measured else _alone_ns(problem)
 

@@ -153,6 +153,14 @@ class Problem:
         """Return whether every node is a machine with one memory, so that nothing is shared and nothing left behind."""
         return all(node.machine is None and node.draws is None for node in self.nodes)
 
+    @cached_property
+    def may_offload(self) -> bool:
+        """Return whether some device could leave something with its host."""
+        return any(
+            node.host_pool is not None and any(block.expert_bytes for block in self.shape_of(node).blocks)
+            for node in self.nodes
+        )
+
     @property
     def shared_bytes(self) -> int:
         """Return what is saved where one stage holds every item."""

@@ -8,22 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from solver.cli.files import check_apart, check_folder, write_file
-from solver.cli.options import (
-    ClusterOptions,
-    EngineOptions,
-    FrontierOptions,
-    LimitOptions,
-    ObjectiveOptions,
-    PlanOutputOptions,
-    ProblemOptions,
-    RuleOptions,
-    WorkloadOptions,
-)
+from solver.cli.options import ClusterOptions, EngineOptions, PlanOutputOptions, ProblemOptions, WorkloadOptions
 from solver.cli.output import document_text, paint, write_note, write_text
 from solver.cli.progress import shown_progress
 from solver.cli.question import Question, question_of
 from solver.cli.reading import MODEL_HELP, ReadOptions
 from solver.cli.run import ExitCode
+from solver.cli.search_options import FrontierOptions, LimitOptions, ObjectiveOptions, RuleOptions
 from solver.effort import Effort
 from solver.objectives import objectives_named
 from solver.planning import plan as solve_plan
@@ -35,9 +26,9 @@ from tensors.sources import shown_location
 if TYPE_CHECKING:
     from solver.planning import Plan
 
-__all__ = ["plan"]
+__all__ = ["MODEL_OR_EXAMPLE", "exit_code", "plan"]
 
-_MODEL = Parameter(metavar="MODEL", help=f"{MODEL_HELP} [default: an example]")
+MODEL_OR_EXAMPLE = Parameter(metavar="MODEL", help=f"{MODEL_HELP} [default: an example]")
 
 _CODES = {
     Outcome.OPTIMAL: ExitCode.ANSWERED,
@@ -48,7 +39,7 @@ _CODES = {
 
 
 def plan(
-    model: Annotated[str | None, _MODEL] = None,
+    model: Annotated[str | None, MODEL_OR_EXAMPLE] = None,
     /,
     *,
     reading: ReadOptions = ReadOptions(),
@@ -63,12 +54,15 @@ def plan(
     output: PlanOutputOptions = PlanOutputOptions(),
 ) -> ExitCode:
     """Place a model on the nodes of a cluster, with a proof: the main job."""
-    wanted = objectives_named(",".join(objective.objective))
+    if objective.objective:
+        objectives_named(",".join(objective.objective))
     for path in (problem.write_problem, output.output, output.report):
         if path is not None:
             check_folder(path)
             check_apart(path, problem.problem, cluster.cluster, None if model is None else Path(model))
     question = question_of(model, reading, cluster, problem, workload, engine, rules)
+    named = objective.names(question.problem)
+    wanted = objectives_named(",".join(named))
     effort = Effort(limits.time_limit, limits.deterministic_limit, limits.workers, limits.seed)
     if frontier != FrontierOptions():
         from solver.cli.frontier import show_frontier  # noqa: PLC0415 - few runs ask for it
@@ -82,10 +76,15 @@ def plan(
         model=_shown_model(model, output),
         model_path=None if output.no_paths else question.model_path,
         effort=effort,
-        options=_options(workload, objective, limits, cluster),
+        options=(*_options(workload, named, limits, cluster), *_choices(question)),
     )
     _write(answer, question, inputs, problem, output)
-    return ExitCode.INTERRUPTED if answer.solution.interrupted else _CODES[answer.outcome]
+    return exit_code(answer)
+
+
+def exit_code(plan: Plan) -> ExitCode:
+    """Return what a plan says to the shell."""
+    return ExitCode.INTERRUPTED if plan.solution.interrupted else _CODES[plan.outcome]
 
 
 def _write(
@@ -142,10 +141,10 @@ def _shown_model(model: str | None, output: PlanOutputOptions) -> str | None:
 
 
 def _options(
-    workload: WorkloadOptions, objective: ObjectiveOptions, limits: LimitOptions, cluster: ClusterOptions
+    workload: WorkloadOptions, objective: tuple[str, ...], limits: LimitOptions, cluster: ClusterOptions
 ) -> tuple[tuple[str, str | int | float | None], ...]:
     return (
-        ("objective", ",".join(objective.objective)),
+        ("objective", ",".join(objective)),
         ("cache_bytes_per_token", workload.cache_bytes_per_token),
         ("reserve_fraction", None if cluster.reserve_fraction is None else str(cluster.reserve_fraction)),
         ("reserve_floor_bytes", cluster.reserve_floor),
@@ -154,3 +153,11 @@ def _options(
         ("workers", limits.workers),
         ("seed", limits.seed),
     )
+
+
+def _choices(question: Question) -> tuple[tuple[str, str | int | float | None], ...]:
+    """Return what the engine was free to do, where its cards gave it a choice."""
+    if question.setting is None or question.problem.is_plain:
+        return ()
+    choices = question.setting.choices
+    return (("offload", choices.offload.value), ("tensor_parallel", choices.width or "auto"))

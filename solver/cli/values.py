@@ -9,7 +9,9 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
 
+from solver.cluster_values import Name, parse_value
 from solver.wording import either, quoted, suggestion
+from solver.workload import AUTOMATIC_WIDTH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,10 +26,12 @@ __all__ = [
     "each",
     "exact_fraction",
     "names",
+    "node_name",
     "one",
     "pin",
     "positive_seconds",
     "whole_number",
+    "width",
 ]
 
 Value = TypeVar("Value")
@@ -36,6 +40,7 @@ Value = TypeVar("Value")
 LARGEST_COUNT = 2**40
 _LONGEST_NUMBER = 20
 _LONGEST_COUNT = 5
+_MOST_CARDS = 480
 
 
 def one(parse: Callable[[str], Value]) -> Callable[[object, Sequence[Token]], Value]:
@@ -139,6 +144,15 @@ def names(text: str) -> tuple[str, ...]:
     return found
 
 
+def node_name(text: str) -> str:
+    """Return the name of a node.
+
+    Raises:
+        ValueError: a cluster file could not have it.
+    """
+    return str(parse_value(Name, text))
+
+
 def cache_types(text: str) -> tuple[str, str]:
     """Return the types of keys and of values: "TYPE" for both, or "K,V", in lower case.
 
@@ -169,3 +183,19 @@ def _decimal(text: str) -> Fraction | None:
     if not (digits.isascii() and digits.isdigit() and len(text) <= _LONGEST_NUMBER):
         return None
     return Fraction(int(digits), 10 ** len(part))
+
+
+def width(text: str) -> int:
+    """Return how many cards share every block; AUTOMATIC_WIDTH for the best number.
+
+    Raises:
+        ValueError: the text is neither a number of cards nor "auto".
+    """
+    if text.strip().lower() == "auto":
+        return AUTOMATIC_WIDTH
+    is_short = text.isascii() and text.isdigit() and len(text) <= _LONGEST_COUNT
+    if not is_short or not 1 <= int(text) <= _MOST_CARDS:
+        raise ValueError(
+            f"{quoted(text)} is no number of cards; expected 1 to {_MOST_CARDS}, or auto. Write it like 2."
+        )
+    return int(text)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from solver.engines.commands import Run
     from solver.engines.servers.build import ServedProblem
     from solver.engines.servers.export import Launcher
-    from solver.workload import Workload
+    from solver.workload import Choices, Workload
     from tensors.inventory import Inventory
 
 __all__ = ["Wanted", "exported"]
@@ -26,8 +26,9 @@ __all__ = ["Wanted", "exported"]
 class Wanted:
     """A placement with what it was made for.
 
-    `planned_for` is the engine whose rules it follows, and `devices` all nodes of its problem, used or not. The model
-    has `trunk_blocks` and `nextn_blocks` (`inventory` None where it is not at hand) and is found at `model_path`.
+    `planned_for` is the engine whose rules it follows, with what it was free to do, and `devices` all nodes of its
+    problem, used or not. The model has `trunk_blocks` and `nextn_blocks` (`inventory` None where it is not at hand) and
+    is found at `model_path`.
     """
 
     runs: tuple[Run, ...]
@@ -39,6 +40,7 @@ class Wanted:
     nextn_blocks: int
     inventory: Inventory | None
     model_path: str
+    choices: Choices
 
 
 def exported(engine: EngineName, wanted: Wanted, launcher: Launcher | None) -> Export | Refusal:
@@ -59,7 +61,14 @@ def exported(engine: EngineName, wanted: Wanted, launcher: Launcher | None) -> E
 
         blocks = wanted.trunk_blocks + wanted.nextn_blocks
         result = llamacpp_export(
-            wanted.runs, wanted.cluster, workload, blocks, wanted.model_path, wanted.inventory, strict=own
+            wanted.runs,
+            wanted.cluster,
+            workload,
+            blocks,
+            wanted.model_path,
+            wanted.inventory,
+            strict=own,
+            offload=wanted.choices.offload,
         )
     else:
         from solver.engines.servers.export import server_export  # noqa: PLC0415 - one engine of several
@@ -92,7 +101,7 @@ def _served(engine: EngineName, wanted: Wanted, workload: Workload, *, own: bool
     if own:
         known = {name for device in wanted.devices for name in (device, device.rpartition("/")[0] or device)}
     else:
-        known = {run.pool.rpartition("/")[0] for run in wanted.runs} | {run.pool for run in wanted.runs}
+        known = {run.device.rpartition("/")[0] for run in wanted.runs} | {run.device for run in wanted.runs}
     names = [node.name for node in wanted.cluster.nodes]
     cards = [
         f"{node.name}/gpu{number}" for node in wanted.cluster.nodes for number in range(sum(g.count for g in node.gpus))
@@ -100,7 +109,7 @@ def _served(engine: EngineName, wanted: Wanted, workload: Workload, *, own: bool
     excluded = tuple(name for name in (*names, *cards) if name not in known)
     rules = Rules(pins=(), first=None, last=None, order=(), exclude=excluded, max_nodes=None, min_blocks=1)
     try:
-        served = ENGINES[engine].build(wanted.inventory, wanted.cluster, workload, rules).served
+        served = ENGINES[engine].build(wanted.inventory, wanted.cluster, workload, rules, wanted.choices).served
     except InputError as error:
         return Refusal(engine, str(error))
     if served is None:

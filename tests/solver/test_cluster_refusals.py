@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from solver.cluster_file import parse_cluster
-from solver.cluster_schema import known_keys
+from solver.cluster_file import CLUSTER_FILE, parse_cluster
 from solver.errors import InputError
 
 TWO_NODES = """
@@ -29,7 +28,8 @@ REFUSALS = {
         BASE + 'memroy = "1 GiB"',
         (
             'cluster.toml, node[0]: there is no key "memroy"; expected one of name, memory, count, unified, ceiling, '
-            "bandwidth, fabric, address, rpc_port, head, model_path, cpu, free, gpu, reserve. Did you mean memory?"
+            "bandwidth, fabric, address, rpc_port, head, model_path, cpu, free, gpu, inside, reserve. "
+            "Did you mean memory?"
         ),
     ),
     "an unknown table": (
@@ -326,7 +326,7 @@ VALUES = st.sampled_from(
         *('"a"', '"8 GiB"', '"1 GB/s"', '"1 ms"', "[]", "{}", "[{}]"),
     ]
 )
-KEYS = st.sampled_from([*known_keys("node[0]"), *known_keys("node[0].gpu[0]"), "x"])
+KEYS = st.sampled_from([*CLUSTER_FILE.known_keys("node[0]"), *CLUSTER_FILE.known_keys("node[0].gpu[0]"), "x"])
 
 
 @given(keys=st.dictionaries(KEYS, VALUES, max_size=6), gpu=st.dictionaries(KEYS, VALUES, max_size=3))

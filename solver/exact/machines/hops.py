@@ -103,9 +103,7 @@ def _alike_inside(names: tuple[str, ...], group: list[int], cost: Callable[[str,
     )
 
 
-def _inside(
-    machine: Machine, ports: tuple[int, ...], cost: Callable[[str, str], int]
-) -> dict[tuple[int, int], int]:
+def _inside(machine: Machine, ports: tuple[int, ...], cost: Callable[[str, str], int]) -> dict[tuple[int, int], int]:
     names = machine.members[0]
     found = {}
     for one, port in enumerate(ports):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from solver.errors import AuditError
-from solver.exact.machines.runs import MachineCosts, State, Way, arrived, run_tables
+from solver.exact.machines.runs import MachineCosts, State, Way, run_tables
 from solver.exact.machines.stages import stage_costs
 
 if TYPE_CHECKING:
@@ -109,11 +109,20 @@ def machine_runs(
             if key not in known:
                 known[key] = stage_costs(problem, device, limits, at, kept)
             stages.append(known[key])
-        costs = MachineCosts(tuple(stages), hops.ports[number], hops.inside[number] if at is prices else _free(hops.inside[number], prices))
+        costs = MachineCosts(
+            tuple(stages),
+            hops.ports[number],
+            hops.inside[number] if at is prices else _free(hops.inside[number], prices),
+        )
         return run_tables(steps, costs, at, spent), costs
 
     uses = [
-        (replace(prices, time=0, offload=0, stage=0, use=1, resource=resource, filled=filled, never=2**61, dtype=np.int64), machine.resources[resource].budget_bytes)
+        (
+            replace(
+                prices, time=0, offload=0, stage=0, use=1, resource=resource, filled=filled, never=2**61, dtype=np.int64
+            ),
+            machine.resources[resource].budget_bytes,
+        )
         for resource, filled in _short(problem, machine, limits)
     ]
     if uses and not (prices.time or prices.offload or prices.stage):
@@ -153,7 +162,13 @@ def _short(problem: Problem, machine: Machine, limits: Limits) -> Iterator[tuple
         leaving = [device for device in machine.devices if device.kind.host == number]
         shapes = [problem.shape_of(device.node) for device in leaving]
         most = max((shape.ends.host_bytes for shape in shapes), default=0) + sum(
-            max((shape.blocks[index].expert_bytes * device.kind.width for device, shape in zip(leaving, shapes, strict=True)), default=0)
+            max(
+                (
+                    shape.blocks[index].expert_bytes * device.kind.width
+                    for device, shape in zip(leaving, shapes, strict=True)
+                ),
+                default=0,
+            )
             for index in range(len(problem.items))
         )
         if drawn or most > pool.budget_bytes:

@@ -50,6 +50,15 @@ class Found:
     aim: tuple[str, ...]
     figures: tuple[dict[str, int] | None, ...]
 
+    def cost(self, figures: dict[str, int]) -> int:
+        """Return the cost that figures make up."""
+        prices = self.chains.prices
+        return (
+            figures.get("time", 0) * prices.time
+            + figures.get("offload", 0) // prices.grain_bytes * prices.offload
+            + figures.get("stage", 0) * prices.stage
+        )
+
     def placement(self, level: int) -> Placement:
         """Return a placement of the least cost on so many machines; the rules may yet refuse it."""
         return self.search.placement_of(self.chains, level)
@@ -113,7 +122,9 @@ class MachineSearch:
         runs: list[MachineRuns] = []
         for number, machine in enumerate(fleet.machines):
             runs.append(
-                machine_runs(self.problem, number, machine, steps[number], limits, prices, hops, known, self._sets, spent)
+                machine_runs(
+                    self.problem, number, machine, steps[number], limits, prices, hops, known, self._sets, spent
+                )
             )
         most = len(self.problem.items)
         if fleet.counted:

@@ -56,7 +56,7 @@ class Needs:
 class Sets:
     """All combinations by rising cost: `numbers`, shape (combinations, sizes), what they relieve and cost at least.
 
-    `kinds[s]` are the kinds of a size, the cheapest first; `quickest` is the same by time alone, None without a limit on it.
+    `kinds[s]` are the kinds of a size, the cheapest first; `quickest` is the same by time alone, None without a limit.
     """
 
     choices: Choices
@@ -73,8 +73,7 @@ class Sets:
         Raises:
             TableError: too many combinations would have to be looked at.
         """
-        best = self._without_prices(needs) if not any(self.choices.units) else self._priced(needs)
-        return best
+        return self._priced(needs) if any(self.choices.units) else self._without_prices(needs)
 
     def _without_prices(self, needs: Needs) -> NDArray[np.int64]:
         """Return 0 for each stage that some set suffices for."""
@@ -82,9 +81,14 @@ class Sets:
             sizes = np.array(self.choices.relieved_bytes, dtype=np.int64)
             enough = needs.counts @ sizes >= needs.excess_bytes
         else:
-            assert self.quickest is not None
-            enough = self.quickest.least(replace(needs, slack_ns=None)) <= needs.slack_ns
+            enough = self._quick_enough(needs, needs.slack_ns)
         return np.where(enough, 0, self.never).astype(self.costs.dtype)
+
+    def _quick_enough(self, needs: Needs, slack_ns: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return for which stages some set that suffices is quick enough."""
+        if self.quickest is None:
+            raise TableError
+        return self.quickest.least(replace(needs, slack_ns=None)) <= slack_ns
 
     def _priced(self, needs: Needs) -> NDArray[np.int64]:
         best = np.full(len(needs.excess_bytes), self.never, dtype=self.costs.dtype)
@@ -97,8 +101,7 @@ class Sets:
         active = np.arange(len(best))
         if needs.slack_ns is not None:
             # Where not even the quickest set is quick enough, the list would be looked through in vain.
-            assert self.quickest is not None
-            active = np.flatnonzero(self.quickest.least(replace(needs, slack_ns=None)) <= needs.slack_ns)
+            active = np.flatnonzero(self._quick_enough(needs, needs.slack_ns))
         looked, step = 0, 32
         while len(active):
             part = active[: max(_LOOKS_AT_ONCE // step, 1)]
@@ -115,7 +118,10 @@ class Sets:
                 if len(self.kinds[size]) > 1:
                     costs = costs + extra[part[:, None], clipped]
             if longer is not None and needs.slack_ns is not None:
-                times = sum(table[part[:, None], np.minimum(self.numbers[at, size], table.shape[1] - 1)] for size, table in enumerate(longer))
+                times = sum(
+                    table[part[:, None], np.minimum(self.numbers[at, size], table.shape[1] - 1)]
+                    for size, table in enumerate(longer)
+                )
                 fits &= times <= needs.slack_ns[part][:, None]
             best[part] = np.minimum(best[part], np.where(fits, costs, self.never).min(axis=1))
             places[part] += step
@@ -173,14 +179,17 @@ def sets_of(choices: Choices, never: int, dtype: type, *, slack: bool) -> Sets:
     sizes: dict[int, list[int]] = {}
     for kind, size in enumerate(choices.relieved_bytes):
         sizes.setdefault(size, []).append(kind)
-    kinds = tuple(tuple(sorted(found, key=lambda kind: (choices.units[kind], choices.penalties_ns[kind]))) for found in sizes.values())
+    kinds = tuple(
+        tuple(sorted(found, key=lambda kind: (choices.units[kind], choices.penalties_ns[kind])))
+        for found in sizes.values()
+    )
     most = [sum(choices.counts[kind] for kind in found) for found in kinds]
     combinations = prod(count + 1 for count in most)
     if combinations > _MOST_COMBINATIONS:
         raise TableError
     numbers = np.indices([count + 1 for count in most], dtype=np.int16).reshape(len(kinds), combinations)
     relieved = np.zeros(combinations, dtype=np.int64)
-    costs = np.zeros(combinations, dtype=dtype)
+    costs: NDArray[np.int64] = np.zeros(combinations, dtype=dtype)
     for row, found in enumerate(kinds):
         relieved += numbers[row].astype(np.int64) * choices.relieved_bytes[found[0]]
         costs += numbers[row].astype(dtype) * choices.units[found[0]]

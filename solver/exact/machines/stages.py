@@ -1,4 +1,4 @@
-"""What a stage of every run of items costs on a device of one kind, with the cheapest set of experts left with its host.
+"""What a stage of every run of items costs on a device of one kind, with the cheapest set of experts left to its host.
 
 Costs are single integers: several figures, the most important first, as the digits of one number (see `Prices`).
 """
@@ -175,7 +175,8 @@ def _times(problem: Problem, device: Device) -> NDArray[np.int64]:
         measured = device.kind.stage_ns[:count]
         times[1 : len(measured) + 1] = measured
         lengths = np.arange(count + 1)
-        return times[np.clip(lengths[None, :] - lengths[:, None], 0, count)]
+        found: NDArray[np.int64] = times[np.clip(lengths[None, :] - lengths[:, None], 0, count)]
+        return found
     rate = device.kind.bytes_per_second or 1
     return _sums([block_ns(block.active_bytes, rate) for block in problem.shape_of(device.node).blocks])
 
@@ -201,7 +202,9 @@ def _choices(problem: Problem, device: Device, prices: Prices, *, timed: bool) -
         for size, penalty in kinds
     )
     sizes, penalties = tuple(size for size, _ in kinds), tuple(penalty for _, penalty in kinds)
-    return Choices(sizes, penalties, units, tuple(kind_of.count(number) for number in range(len(kinds)))), tuple(kind_of)
+    return Choices(sizes, penalties, units, tuple(kind_of.count(number) for number in range(len(kinds)))), tuple(
+        kind_of
+    )
 
 
 def _base(
@@ -209,7 +212,7 @@ def _base(
 ) -> NDArray[np.int64]:
     """Return what every run costs with nothing left with the host."""
     kind, shape = device.kind, problem.shape_of(device.node)
-    base = times.astype(prices.dtype) * prices.time + prices.stage
+    base: NDArray[np.int64] = times.astype(prices.dtype) * prices.time + prices.stage
     if kind.counts_whole and prices.offload:
         whole = _sums([block.weight_bytes // prices.grain_bytes for block in shape.blocks])
         base = base + whole.astype(prices.dtype) * prices.offload
@@ -261,8 +264,6 @@ def _with_sets(
     sizes = np.array(choices.relieved_bytes, dtype=np.int64)
     pressed &= allowed & (np.tensordot(sizes, counts, axes=1) >= excess)
     starts, ends = np.nonzero(pressed)
-    needs = Needs(
-        counts[:, starts, ends].T, excess[starts, ends], None if slack is None else slack[starts, ends]
-    )
+    needs = Needs(counts[:, starts, ends].T, excess[starts, ends], None if slack is None else slack[starts, ends])
     costs[starts, ends] = np.minimum(base[starts, ends] + sets.least(needs), prices.never)
     return costs
