@@ -24,6 +24,7 @@ from solver.question import NOTHING, Interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import ModuleType
 
     from solver.effort import Clock
     from solver.limits import Limits
@@ -150,6 +151,7 @@ class MachineProver:
     """The search of `solver.exact.machines`, for problems whose nodes share machines or memories."""
 
     name = "exact search"
+    searches = True
 
     def __init__(self, problem: Problem) -> None:
         self._search = MachineSearch(problem)
@@ -193,9 +195,8 @@ class ConstraintSolver:
 
     def prove(self, question: Question, clock: Clock, report: Report) -> Interval:
         """Return what CP-SAT proves in the time left; that nothing fits is asked twice."""
-        from solver.model import run  # noqa: PLC0415 - OR-Tools takes a third of a second to import
-
         problem, limits, name = question.problem, question.limits, question.objective.name
+        run = _model_of(problem)
 
         def attempt(tried: Limits) -> Interval:
             return _interval(run.find(problem, tried, clock, None))
@@ -219,17 +220,25 @@ class ConstraintSolver:
         Raises:
             KeyboardInterrupt: an interrupt ended one of the runs.
         """
-        from solver.model import run  # noqa: PLC0415 - as above
-
-        fewest = run.minimise("nodes", problem, limits, clock, start, lambda _best, _bound: None, at_least=0)
-        if fewest.interrupted:
-            raise KeyboardInterrupt
-        if fewest.placement is None or not fewest.settled:
-            return None
-        answer = run.canonical_placement(problem, limits, clock, fewest.placement)
+        run = _model_of(problem)
+        if problem.is_plain:
+            fewest = run.minimise("nodes", problem, limits, clock, start, lambda _best, _bound: None, at_least=0)
+            if fewest.interrupted:
+                raise KeyboardInterrupt
+            if fewest.placement is None or not fewest.settled:
+                return None
+            start = fewest.placement
+        answer: Answer = run.canonical_placement(problem, limits, clock, start)
         if answer.interrupted:
             raise KeyboardInterrupt
         return answer.placement if answer.settled else None
+
+
+def _model_of(problem: Problem) -> ModuleType:
+    """Return the runs of the model that a problem needs: its own where nodes share machines or memories."""
+    from solver.model import pooled_run, run  # noqa: PLC0415 - OR-Tools takes a third of a second to import
+
+    return run if problem.is_plain else pooled_run
 
 
 def _interval(answer: Answer) -> Interval:
@@ -241,7 +250,9 @@ def _interval(answer: Answer) -> Interval:
 def provers_for(problem: Problem, *, exact: bool = True) -> tuple[Prover, ...]:
     """Return the provers of a problem, cheapest first; `exact=False` leaves CP-SAT alone with the arithmetic."""
     if not problem.is_plain:
-        return (ClosedForm(), MachineProver(problem)) if exact else (ClosedForm(),)
+        return (
+            (ClosedForm(), MachineProver(problem), ConstraintSolver()) if exact else (ClosedForm(), ConstraintSolver())
+        )
     if exact:
         return (ClosedForm(), ExactSearch(problem), Baselines(problem), ConstraintSolver())
     return (ClosedForm(), ConstraintSolver())

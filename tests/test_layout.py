@@ -17,7 +17,7 @@ LAYERS = (
     ("closed_form", "cluster_document", "cluster_schema", "measures", "problem_file"),
     ("limits", "needs", "pool_loads"),
     ("cluster_build", "effort", "facts_file", "objectives", "toml_tables"),
-    ("bounds", "cluster_file", "engines", "question", "rules"),
+    ("bounds", "cluster_file", "engines", "pooled_bounds", "question", "rules"),
     ("baselines", "descent", "example", "exact"),
     ("model",),
     ("provers",),

@@ -9,7 +9,15 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["through"]
+    from solver.exact.machines.stages import Prices
+
+__all__ = ["nowhere", "through"]
+
+
+def nowhere(shape: tuple[int, ...], prices: Prices) -> NDArray[np.int64]:
+    """Return costs of what cannot be."""
+    costs: NDArray[np.int64] = np.full(shape, prices.never, dtype=prices.dtype)
+    return costs
 
 
 def through(left: NDArray[np.int64], right: NDArray[np.int64], never: int) -> NDArray[np.int64]:

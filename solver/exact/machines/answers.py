@@ -1,11 +1,10 @@
-"""What the search over machines answers: the least of a figure, or a placement within limits, or how far it can tell."""
+"""What the search over machines answers: the least of a figure, a placement within limits, or how far it can tell."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from solver.exact.states import TableError
-from solver.question import NOTHING, Interval
+from solver.question import Interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -108,6 +107,4 @@ def _possible(figures: dict[str, int] | None, aim: tuple[str, ...], limits: Limi
 
 
 def _figures(found: Found, level: int) -> dict[str, int]:
-    figures = found.figures[level]
-    assert figures is not None
-    return figures
+    return found.figures[level] or {}

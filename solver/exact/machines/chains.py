@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from solver.errors import AuditError
-from solver.exact.machines.algebra import through
+from solver.exact.machines.algebra import nowhere, through
 from solver.exact.states import States, TableError
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ __all__ = ["Chains", "Label", "chains_of"]
 
 
 class Label(NamedTuple):
-    """The machine that comes first in what is left, the port it is entered by, and the least place in the order taken."""
+    """The machine that comes first in what is left, the port it is entered by, the least place in the order taken."""
 
     machine: int
     port: int
@@ -159,7 +159,7 @@ def _add_machine(
                 continue
             label = Label(machine, way.first, lowest_of(way, low))
             if label not in found:
-                found[label] = np.full((len(sources), chains.items + 1), never, dtype=chains.prices.dtype)
+                found[label] = nowhere((len(sources), chains.items + 1), chains.prices)
             reached = through(rest, values.T, never)
             found[label][there] = np.minimum(found[label][there], reached)
 
@@ -175,7 +175,7 @@ def _arrival(
     """Return the least cost of the hop and what follows behind a run left by one port, by state and boundary."""
     never = chains.prices.never
     if level == 1:
-        rest = np.full((len(places), chains.items + 1), never, dtype=chains.prices.dtype)
+        rest = nowhere((len(places), chains.items + 1), chains.prices)
         rest[:, -1] = 0
         return rest
     best: NDArray[np.int64] | None = None

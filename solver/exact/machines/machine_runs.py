@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from solver.errors import AuditError
-from solver.exact.machines.runs import MachineCosts, State, Way, arrived, run_tables
+from solver.exact.machines.runs import MachineCosts, State, Way, run_tables
 from solver.exact.machines.stages import stage_costs
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from solver.exact.machines.fleet import Machine
     from solver.exact.machines.hops import Hops
     from solver.exact.machines.runs import Steps, Tables
+    from solver.exact.machines.sets import Sets
     from solver.exact.machines.stages import Prices, StageCosts
     from solver.limits import Limits
     from solver.problem import Problem
@@ -98,6 +99,7 @@ def machine_runs(
     prices: Prices,
     hops: Hops,
     known: dict[tuple[object, ...], StageCosts],
+    kept: dict[tuple[object, ...], Sets],
     spent: Callable[[], bool],
 ) -> MachineRuns:
     """Return the runs of a machine whose use of every resource is within its budget by itself.
@@ -110,7 +112,7 @@ def machine_runs(
         for device in machine.devices:
             key = (device.kind, at)
             if key not in known:
-                known[key] = stage_costs(problem, device, limits, at)
+                known[key] = stage_costs(problem, device, limits, at, kept)
             stages.append(known[key])
         costs = MachineCosts(
             tuple(stages),
@@ -130,13 +132,13 @@ def machine_runs(
     ]
     if uses and not (prices.time or prices.offload or prices.stage):
         inner, budget = uses.pop()
-        tables, costs = tables_at(inner)
-        parts = {state: dict(table) for state, table in tables.items()}
-        _bar(tables, tables, budget, inner.never)
+        parts, costs = tables_at(inner)
+        tables = {state: dict(table) for state, table in parts.items()}
+        _bar(tables, parts, budget, inner.never)
     else:
         inner = prices
-        tables, costs = tables_at(prices)
-        parts = {state: dict(table) for state, table in tables.items()}
+        parts, costs = tables_at(prices)
+        tables = {state: dict(table) for state, table in parts.items()}
     for at, budget in uses:
         _bar(tables, tables_at(at)[0], budget, inner.never)
     ways: dict[Way, NDArray[np.int64]] = {}

@@ -1,6 +1,7 @@
 """Runs of items on one machine: the least cost by start and end, over all orders of any of its devices.
 
-    cost[cards, first, last][a, b] = min over devices d of last, cuts c of  cost[cards − d, first, any][a, c] + hop + stage_d[c, b]
+    cost[cards, first, last][a, b] =
+        min over devices d of last and cuts c of  cost[cards − d, first, any][a, c] + hop + stage_d[c, b]
 
 `cards` are the cards occupied; of sets that differ by twin cards one stands for all.
 """
@@ -51,7 +52,7 @@ Tables = dict[State, "dict[tuple[int, int], NDArray[np.int64]]"]
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """Every state in the order of cards occupied, with the steps that lead to it: a state before (None: none), a device."""
+    """Every state by cards occupied, with the steps that lead to it: a state before (None: none) and a device."""
 
     states: tuple[State, ...]
     into: dict[State, tuple[tuple[State | None, int], ...]]

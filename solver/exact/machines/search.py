@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from solver.exact.machines.fleet import Fleet
     from solver.exact.machines.prices import Amounts
     from solver.exact.machines.runs import Steps
+    from solver.exact.machines.sets import Sets
     from solver.exact.machines.stages import StageCosts
     from solver.exact.states import States
     from solver.limits import Limits
@@ -49,6 +50,15 @@ class Found:
     aim: tuple[str, ...]
     figures: tuple[dict[str, int] | None, ...]
 
+    def cost(self, figures: dict[str, int]) -> int:
+        """Return the cost that figures make up."""
+        prices = self.chains.prices
+        return (
+            figures.get("time", 0) * prices.time
+            + figures.get("offload", 0) // prices.grain_bytes * prices.offload
+            + figures.get("stage", 0) * prices.stage
+        )
+
     def placement(self, level: int) -> Placement:
         """Return a placement of the least cost on so many machines; the rules may yet refuse it."""
         return self.search.placement_of(self.chains, level)
@@ -61,6 +71,7 @@ class MachineSearch:
         self.problem = problem
         self._ready: tuple[Fleet, tuple[Steps, ...], States, Amounts] | None = None
         self._refused = False
+        self._sets: dict[tuple[object, ...], Sets] = {}
 
     @property
     def ready(self) -> tuple[Fleet, tuple[Steps, ...], States, Amounts]:
@@ -110,7 +121,11 @@ class MachineSearch:
         known: dict[tuple[object, ...], StageCosts] = {}
         runs: list[MachineRuns] = []
         for number, machine in enumerate(fleet.machines):
-            runs.append(machine_runs(self.problem, number, machine, steps[number], limits, prices, hops, known, spent))
+            runs.append(
+                machine_runs(
+                    self.problem, number, machine, steps[number], limits, prices, hops, known, self._sets, spent
+                )
+            )
         most = len(self.problem.items)
         if fleet.counted:
             allowed = [limit for limit in (limits.max_nodes, self.problem.rules.max_nodes) if limit is not None]

@@ -1,4 +1,4 @@
-"""What a stage of every run of items costs on a device of one kind, with the cheapest set of experts left with its host.
+"""What a stage of every run of items costs on a device of one kind, with the cheapest set of experts left to its host.
 
 Costs are single integers: several figures, the most important first, as the digits of one number (see `Prices`).
 """
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from solver.exact.machines.sets import Choices, Needs, least_sets
+from solver.exact.machines.sets import Choices, Needs, Sets, sets_of
 from solver.limits import cap_bytes
 from solver.measures import block_ns, offloaded_block_ns
 
@@ -59,7 +59,7 @@ class StageCosts:
     base: NDArray[np.int64]
     excess_bytes: NDArray[np.int64]
     slack_ns: NDArray[np.int64] | None
-    choices: Choices
+    sets: Sets | None
     kind_of: tuple[int, ...]
     prices: Prices
 
@@ -68,9 +68,12 @@ class StageCosts:
 
         Nothing is left where that is as cheap and all fits, unless what is left has a price of its own.
         """
+        if self.sets is None:
+            return ()
+        choices = self.sets.choices
         excess = int(self.excess_bytes[start, end])
         slack = None if self.slack_ns is None else int(self.slack_ns[start, end])
-        free = all(unit == 0 for unit in self.choices.units)
+        free = all(unit == 0 for unit in choices.units)
         target = self.costs[start, end] - self.base[start, end]
         chosen = []
         for index in range(start, end):
@@ -79,16 +82,16 @@ class StageCosts:
             kind = self.kind_of[index]
             if kind < 0:
                 continue
-            left_excess = excess - self.choices.relieved_bytes[kind]
-            left_slack = None if slack is None else slack - self.choices.penalties_ns[kind]
-            rest = self._least(index + 1, end, left_excess, left_slack)
-            if rest + self.choices.units[kind] == target:
+            left_excess = excess - choices.relieved_bytes[kind]
+            left_slack = None if slack is None else slack - choices.penalties_ns[kind]
+            rest = self._least(self.sets, index + 1, end, left_excess, left_slack)
+            if rest + choices.units[kind] == target:
                 chosen.append(index)
                 excess, slack, target = left_excess, left_slack, rest
         return tuple(chosen)
 
-    def _least(self, start: int, end: int, excess: int, slack: int | None) -> int:
-        counts = [0] * len(self.choices.units)
+    def _least(self, sets: Sets, start: int, end: int, excess: int, slack: int | None) -> int:
+        counts = [0] * len(sets.choices.units)
         for index in range(start, end):
             if self.kind_of[index] >= 0:
                 counts[self.kind_of[index]] += 1
@@ -97,11 +100,13 @@ class StageCosts:
             np.array([excess], dtype=np.int64),
             None if slack is None else np.array([slack], dtype=np.int64),
         )
-        return int(least_sets(self.choices, needs, self.prices.never, self.prices.dtype)[0])
+        return int(sets.least(needs)[0])
 
 
-def stage_costs(problem: Problem, device: Device, limits: Limits, prices: Prices) -> StageCosts:
-    """Return the costs of every run on a device.
+def stage_costs(
+    problem: Problem, device: Device, limits: Limits, prices: Prices, kept: dict[tuple[object, ...], Sets]
+) -> StageCosts:
+    """Return the costs of every run on a device; `kept` holds sets from one call to the next.
 
     Raises:
         TableError: its blocks are of too many kinds.
@@ -121,8 +126,14 @@ def stage_costs(problem: Problem, device: Device, limits: Limits, prices: Prices
     used = np.where(grows, filled, np.minimum(loads, filled)) if prices.filled and filled is not None else loads
     base = _base(problem, device, prices, times, used)
     allowed = _allowed(problem, device, caps)
-    costs = _with_sets(base, allowed, excess, slack, choices, kind_of, prices)
-    return StageCosts(costs, base, excess, slack, choices, kind_of, prices)
+    sets = None
+    if choices.units:
+        key = (choices, prices.never, prices.dtype, slack is not None)
+        if key not in kept:
+            kept[key] = sets_of(choices, prices.never, prices.dtype, slack=slack is not None)
+        sets = kept[key]
+    costs = _with_sets(base, allowed, excess, slack, sets, kind_of, prices)
+    return StageCosts(costs, base, excess, slack, sets, kind_of, prices)
 
 
 def _kept(item: Item, *, hosted: bool) -> int:
@@ -164,7 +175,8 @@ def _times(problem: Problem, device: Device) -> NDArray[np.int64]:
         measured = device.kind.stage_ns[:count]
         times[1 : len(measured) + 1] = measured
         lengths = np.arange(count + 1)
-        return times[np.clip(lengths[None, :] - lengths[:, None], 0, count)]
+        found: NDArray[np.int64] = times[np.clip(lengths[None, :] - lengths[:, None], 0, count)]
+        return found
     rate = device.kind.bytes_per_second or 1
     return _sums([block_ns(block.active_bytes, rate) for block in problem.shape_of(device.node).blocks])
 
@@ -189,7 +201,10 @@ def _choices(problem: Problem, device: Device, prices: Prices, *, timed: bool) -
         + (prices.use * size * use if prices.resource is not None else 0)
         for size, penalty in kinds
     )
-    return Choices(tuple(size for size, _ in kinds), tuple(penalty for _, penalty in kinds), units), tuple(kind_of)
+    sizes, penalties = tuple(size for size, _ in kinds), tuple(penalty for _, penalty in kinds)
+    return Choices(sizes, penalties, units, tuple(kind_of.count(number) for number in range(len(kinds)))), tuple(
+        kind_of
+    )
 
 
 def _base(
@@ -197,7 +212,7 @@ def _base(
 ) -> NDArray[np.int64]:
     """Return what every run costs with nothing left with the host."""
     kind, shape = device.kind, problem.shape_of(device.node)
-    base = times.astype(prices.dtype) * prices.time + prices.stage
+    base: NDArray[np.int64] = times.astype(prices.dtype) * prices.time + prices.stage
     if kind.counts_whole and prices.offload:
         whole = _sums([block.weight_bytes // prices.grain_bytes for block in shape.blocks])
         base = base + whole.astype(prices.dtype) * prices.offload
@@ -231,7 +246,7 @@ def _with_sets(
     allowed: NDArray[np.bool_],
     excess: NDArray[np.int64],
     slack: NDArray[np.int64] | None,
-    choices: Choices,
+    sets: Sets | None,
     kind_of: Sequence[int],
     prices: Prices,
 ) -> NDArray[np.int64]:
@@ -240,8 +255,9 @@ def _with_sets(
     if slack is not None:
         pressed |= slack < 0
     costs = np.where(allowed & ~pressed, base, prices.never)
-    if not choices.units:
+    if sets is None:
         return costs
+    choices = sets.choices
     if any(unit < 0 for unit in choices.units):
         pressed = np.ones_like(pressed)
     counts = np.stack([_sums([int(kind == number) for kind in kind_of]) for number in range(len(choices.units))])
@@ -249,6 +265,5 @@ def _with_sets(
     pressed &= allowed & (np.tensordot(sizes, counts, axes=1) >= excess)
     starts, ends = np.nonzero(pressed)
     needs = Needs(counts[:, starts, ends].T, excess[starts, ends], None if slack is None else slack[starts, ends])
-    sets = least_sets(choices, needs, prices.never, prices.dtype)
-    costs[starts, ends] = np.minimum(base[starts, ends] + sets, prices.never)
+    costs[starts, ends] = np.minimum(base[starts, ends] + sets.least(needs), prices.never)
     return costs

@@ -50,7 +50,7 @@ def _exchange(devices: Sequence[Device], one: int, other: int) -> dict[str, str]
     places = defaultdict(list)
     for device in devices:
         places[device.kind, device.cards].append(device.node.name)
-    exchange = {}
+    exchange: dict[str, str] = {}
     for (kind, cards), names in places.items():
         bits = cards >> one & 1, cards >> other & 1
         if bits[0] == bits[1]:
