@@ -49,7 +49,11 @@ SHAPES: list[tuple[tuple[str | int, ...], object, str]] = [
     (("stages", 0, "start"), -1, f"Expected `int` >= 0 - at `$.stages[0].start`; {EXPECTED}"),
     (("stages", 0, "end"), 10**400, f"Expected `int` <= 2147483648 - at `$.stages[0].end`; {EXPECTED}"),
     (("stages", 0, "end"), True, f"Expected `int`, got `bool` - at `$.stages[0].end`; {EXPECTED}"),
-    (("objective", 0, "value"), None, f"Expected `int | float`, got `null` - at `$.objective[0].value`; {EXPECTED}"),
+    (
+        ("objective", 0, "value"),
+        "",
+        f"Expected `int | float | null`, got `str` - at `$.objective[0].value`; {EXPECTED}",
+    ),
     (("inputs", "problem"), [], f"Expected `object`, got `array` - at `$.inputs.problem`; {EXPECTED}"),
 ]
 INNER_SHAPES: list[tuple[tuple[str | int, ...], object, str]] = [

@@ -145,6 +145,8 @@ note: 1 block is not placed.
 UNKNOWN = """\
 ? Whether 2 blocks fit on these 2 nodes is not known: the limits ran out first.
 
+nodes  not known  at least 2  nodes that hold a stage
+
 to place  2 blocks, 14 B (weights 14 B) on 2 nodes, budget 22 B
 """
 
