@@ -131,13 +131,15 @@ def read_claim(path: Path) -> Claim:
     Raises:
         InputError: the file cannot be read or is no plan.
     """
+    # A device or a folder is hardly known by its name alone.
+    where = path.name if path.is_file() else str(path)
     try:
         content = path.read_bytes()
     except OSError as error:
         raise InputError(
-            path.name, f"{error.strerror or error}; expected a {PLAN_SCHEMA} document. Check the path."
+            where, f"{error.strerror or error}; expected a {PLAN_SCHEMA} document. Check the path."
         ) from None
-    return claim_from_bytes(content, path.name)
+    return claim_from_bytes(content, where)
 
 
 def claim_from_bytes(content: bytes, where: str) -> Claim:
