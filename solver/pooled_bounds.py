@@ -102,9 +102,9 @@ def least_slowest_ns(problem: Problem, limits: Limits) -> int | None:
     if fewest_machines(problem, limits) is None:
         return None
     times = _least_times(problem)
-    share = sum(times) / _most_stages(problem)
-    measured = [min(node.stage_ns) for node in _usable(problem) if node.stage_ns]
-    single = max(min([time, *measured]) if measured else time for time in _alone_ns(problem))
+    share = sum(times, Fraction(0)) / _most_stages(problem)
+    measured = [Fraction(min(node.stage_ns)) for node in _usable(problem) if node.stage_ns]
+    single = max(min([time, *measured]) for time in _alone_ns(problem))
     return max(1, -(-share.numerator // share.denominator), -(-single.numerator // single.denominator))
 
 
