@@ -250,9 +250,8 @@ def _interval(answer: Answer) -> Interval:
 def provers_for(problem: Problem, *, exact: bool = True) -> tuple[Prover, ...]:
     """Return the provers of a problem, cheapest first; `exact=False` leaves CP-SAT alone with the arithmetic."""
     if not problem.is_plain:
-        return (
-            (ClosedForm(), MachineProver(problem), ConstraintSolver()) if exact else (ClosedForm(), ConstraintSolver())
-        )
+        searches: tuple[Prover, ...] = (MachineProver(problem),) if exact else ()
+        return (ClosedForm(), *searches, ConstraintSolver())
     if exact:
         return (ClosedForm(), ExactSearch(problem), Baselines(problem), ConstraintSolver())
     return (ClosedForm(), ConstraintSolver())
