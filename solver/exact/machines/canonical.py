@@ -136,7 +136,7 @@ def _free(chains: Chains, taken: list[Seat], members: list[Seat]) -> Seat | None
 
 
 def _moved(chains: Chains, at: At | None, taken: list[Seat], seat: Seat) -> At | None:
-    """Return where a stage on a device leads, or None where its turn in the order asked for has passed."""
+    """Return where a stage on a device leads, or None where its turn has passed or no more machines may be used."""
     runs = chains.runs[seat.machine]
     rank = runs.steps.ranks[seat.device]
     passed = None if at is None else at.passed
@@ -146,6 +146,9 @@ def _moved(chains: Chains, at: At | None, taken: list[Seat], seat: Seat) -> At |
     inside = [other.device for other in taken if other[:2] == seat[:2]]
     if not inside:
         left[seat.machine] -= 1
+        entered = sum(len(each.machine.members) for each in chains.runs) - sum(left)
+        if entered >= len(chains.tables):
+            return None
     cards = 0
     for device in (*inside, seat.device):
         cards |= runs.machine.devices[device].cards
