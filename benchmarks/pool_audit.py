@@ -69,6 +69,26 @@ def small_model() -> Inventory:
 
 def audited(model: Inventory, seed: int, counts: Counter[str]) -> Iterator[str]:
     """Plan on a random cluster and yield what the audit finds."""
+    try:
+        document = document_of(model, seed, counts)
+    except AuditError as error:
+        yield str(error)
+        return
+    if document is None:
+        return
+    counts["plans"] += 1
+    counts["with something on a host"] += any(stage["offload_bytes"] for stage in document["stages"])
+    for finding in findings(claim_from_bytes(msgspec.json.encode(document), "plan")):
+        yield f"{finding.place}: {finding.problem}"
+    yield from overfull(document)
+
+
+def document_of(model: Inventory, seed: int, counts: Counter[str]) -> dict[str, Any] | None:
+    """Return the document of a plan on a random cluster, None where there is no placement.
+
+    Raises:
+        AuditError: the solver contradicts itself.
+    """
     random = Random(f"pools {seed}")  # noqa: S311 - clusters need no secrecy
     cluster = parse_cluster(cluster_text(random), "random.toml")
     choices = Choices(random.choice(list(Offload)), random.choice((1, 1, AUTOMATIC_WIDTH)))
@@ -80,21 +100,14 @@ def audited(model: Inventory, seed: int, counts: Counter[str]) -> Iterator[str]:
         found = plan(built.problem, wanted, _EFFORT, setting=setting)
     except InputError:
         counts["questions that cannot be asked"] += 1
-        return
-    except AuditError as error:
-        yield f"{wanted}: {error}"
-        return
+        return None
     counts[found.outcome.value] += 1
     if not found.stages:
-        return
-    counts["plans"] += 1
-    counts["with something on a host"] += any(stage.offload_bytes for stage in found.stages)
+        return None
     options = (("objective", wanted),)
     inputs = PlanInputs(model="tiny-experts", model_path=None, effort=_EFFORT, options=options)
-    content = msgspec.json.encode(plan_document(found, inputs, timings=False))
-    for finding in findings(claim_from_bytes(content, "plan")):
-        yield f"{finding.place}: {finding.problem}"
-    yield from overfull(msgspec.json.decode(content))
+    document: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(plan_document(found, inputs, timings=False)))
+    return document
 
 
 def overfull(document: dict[str, Any]) -> Iterator[str]:

@@ -103,9 +103,9 @@ def least_slowest_ns(problem: Problem, limits: Limits) -> int | None:
         return None
     times = _least_times(problem)
     share = sum(times, Fraction(0)) / _most_stages(problem)
-    measured = [Fraction(min(node.stage_ns)) for node in _usable(problem) if node.stage_ns]
-    single = max(min([time, *measured]) for time in _alone_ns(problem))
-    return max(1, -(-share.numerator // share.denominator), -(-single.numerator // single.denominator))
+    measured = [min(node.stage_ns) for node in _usable(problem) if node.stage_ns]
+    single = max(min([time, *(Fraction(least) for least in measured)]) for time in _alone_ns(problem))
+    return max(1, _rounded_up(share), _rounded_up(single))
 
 
 def least_latency_ns(problem: Problem, limits: Limits) -> int | None:
@@ -113,10 +113,10 @@ def least_latency_ns(problem: Problem, limits: Limits) -> int | None:
     fewest = fewest_machines(problem, limits)
     if fewest is None:
         return None
-    stages = sum(_least_times(problem))
+    stages = sum(_least_times(problem), Fraction(0))
     ways = [("", ""), *((pair.source, pair.target) for pair in problem.links.pairs if not pair.link.forbidden)]
     hop = min(hop_ns(problem, source, target) for source, target in ways)
-    return -(-stages.numerator // stages.denominator) + (fewest - 1) * hop
+    return _rounded_up(stages) + (fewest - 1) * hop
 
 
 def least_offload(problem: Problem, limits: Limits) -> int | None:
@@ -163,6 +163,10 @@ POOLED_BOUNDS: dict[str, Callable[[Problem, Limits], Value | None]] = {
     "tokens": least_cost_of_tokens,
     "offload": least_offload,
 }
+
+
+def _rounded_up(time: Fraction) -> int:
+    return -(-time.numerator // time.denominator)
 
 
 def _usable(problem: Problem) -> list[Node]:

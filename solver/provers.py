@@ -228,17 +228,21 @@ class ConstraintSolver:
             if fewest.placement is None or not fewest.settled:
                 return None
             start = fewest.placement
-        answer: Answer = run.canonical_placement(problem, limits, clock, start)
+        answer = run.canonical_placement(problem, limits, clock, start)
         if answer.interrupted:
             raise KeyboardInterrupt
         return answer.placement if answer.settled else None
 
 
 def _model_of(problem: Problem) -> ModuleType:
-    """Return the runs of the model that a problem needs: its own where nodes share machines or memories."""
-    from solver.model import pooled_run, run  # noqa: PLC0415 - OR-Tools takes a third of a second to import
+    """Return the model of a problem: that of stages in order, or that of devices which share memories."""
+    if problem.is_plain:
+        from solver.model import run  # noqa: PLC0415 - OR-Tools takes a third of a second to import
 
-    return run if problem.is_plain else pooled_run
+        return run
+    from solver.model import pooled_run  # noqa: PLC0415 - as above
+
+    return pooled_run
 
 
 def _interval(answer: Answer) -> Interval:
@@ -250,9 +254,8 @@ def _interval(answer: Answer) -> Interval:
 def provers_for(problem: Problem, *, exact: bool = True) -> tuple[Prover, ...]:
     """Return the provers of a problem, cheapest first; `exact=False` leaves CP-SAT alone with the arithmetic."""
     if not problem.is_plain:
-        return (
-            (ClosedForm(), MachineProver(problem), ConstraintSolver()) if exact else (ClosedForm(), ConstraintSolver())
-        )
+        searches: tuple[Prover, ...] = (MachineProver(problem),) if exact else ()
+        return (ClosedForm(), *searches, ConstraintSolver())
     if exact:
         return (ClosedForm(), ExactSearch(problem), Baselines(problem), ConstraintSolver())
     return (ClosedForm(), ConstraintSolver())

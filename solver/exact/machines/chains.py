@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from solver.exact.machines.hops import Hops
     from solver.exact.machines.machine_runs import MachineRuns
     from solver.exact.machines.runs import Way
+    from solver.exact.machines.seats import Seat
     from solver.exact.machines.stages import Prices
 
 __all__ = ["Chains", "Label", "chains_of"]
@@ -47,6 +48,13 @@ class Chains:
     states: States
     items: int
     tables: tuple[dict[Label, NDArray[np.int64]], ...]
+
+    def hop(self, before: Seat, seat: Seat) -> int:
+        """Return what the hop from one device to another costs."""
+        out, into = (self.runs[each.machine].costs.ports[each.device] for each in (before, seat))
+        if before[:2] == seat[:2]:
+            return self.runs[seat.machine].costs.inside.get((out, into), self.prices.never)
+        return self.hops.between.get(((before.machine, out), (seat.machine, into)), self.prices.never)
 
     def least(self, level: int) -> int | None:
         """Return the least cost on so many machines, or None where nothing holds all items."""

@@ -24,7 +24,17 @@ if TYPE_CHECKING:
     from solver.limits import Limits
     from solver.problem import Problem
 
-__all__ = ["MachineRuns", "machine_runs"]
+__all__ = ["MachineRuns", "Use", "machine_runs"]
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """What runs put at least into a resource that could be short: as `tables` and `costs` of a machine's runs."""
+
+    tables: Tables
+    costs: MachineCosts
+    budget_bytes: int
+    never: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +52,7 @@ class MachineRuns:
     tables: Tables
     parts: Tables
     ways: dict[Way, NDArray[np.int64]]
+    uses: tuple[Use, ...]
 
     def stages_of(self, way: Way, start: int, end: int) -> list[tuple[int, int, int]]:
         """Return the stages (device, start, end) of a cheapest run."""
@@ -139,15 +150,16 @@ def machine_runs(
         inner = prices
         parts, costs = tables_at(prices)
         tables = {state: dict(table) for state, table in parts.items()}
-    for at, budget in uses:
-        _bar(tables, tables_at(at)[0], budget, inner.never)
+    kept_uses = tuple(Use(*tables_at(at), budget, at.never) for at, budget in uses)
+    for use in kept_uses:
+        _bar(tables, use.tables, use.budget_bytes, inner.never)
     ways: dict[Way, NDArray[np.int64]] = {}
     for state, table in tables.items():
         for key, values in table.items():
             outer = values if inner is prices else np.where(values < inner.never, 0, prices.never)
             way = way_of(state, key)
             ways[way] = np.minimum(ways[way], outer) if way in ways else outer
-    return MachineRuns(machine, steps, costs, inner, tables, parts, ways)
+    return MachineRuns(machine, steps, costs, inner, tables, parts, ways, kept_uses)
 
 
 def _free(inside: dict[tuple[int, int], int], prices: Prices) -> dict[tuple[int, int], int]:
