@@ -7,10 +7,10 @@ from fractions import Fraction
 from math import ceil
 from typing import TYPE_CHECKING
 
-from solver.bounds import largest_item_bytes
 from solver.conflict import conflicting_rules, without_rules
 from solver.effort import Clock, Effort
 from solver.measures import stage_load
+from solver.pool_loads import machine_budgets
 from solver.solve import Outcome
 from solver.suggestions import fitting_changes
 from solver.trials import Trials
@@ -59,19 +59,21 @@ def _conflict(problem: Problem, trials: Trials) -> str:
 
 def _shortage(problem: Problem, trials: Trials, *, proved: bool) -> tuple[str, ...]:
     """Return why a problem without rules has no placement; `proved` says that the search itself has shown it."""
-    heaviest = problem.total_bytes if len(problem.items) == 1 else largest_item_bytes(problem)
-    budgets = [member.budget_bytes for group in problem.classes for member in group.members]
-    if heaviest > max(budgets):
-        index = max(range(len(problem.items)), key=lambda item: problem.items[item].load_bytes)
-        node = max(problem.nodes, key=lambda candidate: candidate.budget_bytes)
+    sizes = _least_sizes(problem)
+    heaviest = max(sizes)
+    members = [member for group in problem.classes for member in group.members]
+    if heaviest > max(member.budget_bytes for member in members):
+        node = max(members, key=lambda candidate: candidate.budget_bytes)
+        without = "" if problem.is_plain or not problem.may_offload else " without what may stay with a host"
         sentence = (
-            f"Block {index} with what belongs to it takes {exact_size(heaviest)}, "
+            f"Block {sizes.index(heaviest)} with what belongs to it takes {exact_size(heaviest)}{without}, "
             f"more than the largest budget, {exact_size(node.budget_bytes)} on {node.name}."
         )
         return (sentence,)
-    short = problem.total_bytes - sum(budgets)
+    budget = sum(machine_budgets(replace(problem, nodes=tuple(members))).values())
+    short = problem.total_bytes - budget
     if short > 0:
-        held, needed = exact_size(sum(budgets)), exact_size(problem.total_bytes)
+        held, needed = exact_size(budget), exact_size(problem.total_bytes)
         return (f"The budgets together hold {held} and the model needs {needed}: short by {exact_size(short)}.",)
     room = f"The budgets together hold {exact_size(-short)} more than the model needs"
     if not proved and trials.solve(problem, "nodes").outcome is not Outcome.INFEASIBLE:
@@ -80,11 +82,36 @@ def _shortage(problem: Problem, trials: Trials, *, proved: bool) -> tuple[str, .
     return (sentence, *_near_miss(problem, trials))
 
 
+def _least_sizes(problem: Problem) -> list[int]:
+    """Return the least that each item puts on a device: of any width, and without what it may leave with a host."""
+    if problem.is_plain:
+        sizes = [item.load_bytes for item in problem.items]
+        return [problem.total_bytes] if len(sizes) == 1 else sizes
+    kinds = {
+        (0 if node.draws is None else node.draws.shape, node.host_pool is not None): node
+        for group in problem.classes
+        for node in group.members
+    }
+    whole = len(problem.items) == 1
+    return [
+        min(
+            problem.items_of_shapes[shape][index].load_bytes
+            - (problem.shape_of(node).ends.tied_bytes if whole else 0)
+            - (problem.shape_of(node).blocks[index].expert_bytes if leaves else 0)
+            - (problem.items_of_shapes[shape][index].other_bytes if leaves else 0)
+            for (shape, leaves), node in kinds.items()
+        )
+        for index in range(len(problem.items))
+    ]
+
+
 def _near_miss(problem: Problem, trials: Trials) -> tuple[str, ...]:
     """Return the placement that overfills the budgets by the smallest share, as a sentence."""
     scale = 2
     grown = replace(
-        problem, nodes=tuple(replace(node, budget_bytes=node.budget_bytes * scale) for node in problem.nodes)
+        problem,
+        nodes=tuple(replace(node, budget_bytes=node.budget_bytes * scale) for node in problem.nodes),
+        pools=tuple(replace(pool, budget_bytes=pool.budget_bytes * scale) for pool in problem.pools),
     )
     solution = trials.solve(grown, "balance")
     if solution.placement is None:

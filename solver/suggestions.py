@@ -8,6 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
 from solver.objectives import CONTEXT_STEP_TOKENS
+from solver.pools import Pool
 from solver.wording import exact_size
 
 if TYPE_CHECKING:
@@ -97,7 +98,8 @@ def _more_memory(problem: Problem, trials: Trials) -> str | None:
         # What their memories lack under their reserves is not known here, so that a budget is asked for.
         left = (node.name for node in problem.nodes if node.name not in problem.rules.exclude)
         candidates = list(islice(left, _MOST_WITHOUT_BUDGET))
-    for name in candidates:
+    hosts = dict.fromkeys(node.host_pool for node in problem.nodes if problem.may_offload and node.host_pool)
+    for name in (*candidates, *(host for host in hosts if host is not None)):
         most = problem.prefix_bytes[-1] if best is None else best[0] - 1
         added = _least_added(problem, name, most, trials)
         if added is not None:
@@ -109,13 +111,20 @@ def _more_memory(problem: Problem, trials: Trials) -> str | None:
 
 
 def _least_added(problem: Problem, name: str, most: int, trials: Trials) -> int | None:
+    """Return what a node lacks, in its own memory and in those that it draws on, or what a host memory lacks."""
+    named = problem.nodes_by_name.get(name)
+    growing = {name} if named is None else set(named.pools)
 
     def fits(added: int) -> bool:
         nodes = tuple(
             replace(node, budget_bytes=node.budget_bytes + added) if node.name == name else node
             for node in problem.nodes
         )
-        return trials.fits(replace(problem, nodes=nodes))
+        pools = tuple(
+            replace(pool, budget_bytes=pool.budget_bytes + added) if pool.name in growing else pool
+            for pool in problem.pools
+        )
+        return trials.fits(replace(problem, nodes=nodes, pools=pools))
 
     if most < 1 or not fits(most):
         return None
@@ -133,12 +142,25 @@ def _one_more_node(problem: Problem, trials: Trials) -> str | None:
     """Return the smallest kind of node of which one more is enough."""
     for group in sorted(problem.classes, key=lambda group: group.budget_bytes):
         member = group.members[0]
-        extra = replace(member, name=next(_free_names(problem, member)))
-        if trials.fits(replace(problem, nodes=(*problem.nodes, extra))):
+        if len(member.pools) > 1:
+            # A group is no node of its own: one more card is what there could be.
+            continue
+        if trials.fits(_with_another(problem, member)):
             return (
                 f"With one more node like {member.name}, with a budget of {exact_size(member.budget_bytes)}, it fits."
             )
     return None
+
+
+def _with_another(problem: Problem, member: Node) -> Problem:
+    """Return the problem with one more node like a member, in a memory of its own."""
+    name = next(_free_names(problem, member))
+    if member.draws is None:
+        return replace(problem, nodes=(*problem.nodes, replace(member, name=name)))
+    draws = replace(member.draws, pools=(name,), cards=(name,))
+    pool = Pool(name, member.budget_bytes, member.machine or name)
+    extra = replace(member, name=name, draws=draws)
+    return replace(problem, nodes=(*problem.nodes, extra), pools=(*problem.pools, pool))
 
 
 def _free_names(problem: Problem, member: Node) -> Iterator[str]:
@@ -151,7 +173,12 @@ def _with_context(problem: Problem, context_tokens: int) -> Problem:
         growing = (block.cache_bytes_per_token or 0) * context_tokens
         return replace(block, cache_bytes=min(block.cache_fixed_bytes + growing, block.cache_bytes))
 
-    return replace(problem, context_tokens=context_tokens, blocks=tuple(at(block) for block in problem.blocks))
+    return replace(
+        problem,
+        context_tokens=context_tokens,
+        blocks=tuple(at(block) for block in problem.blocks),
+        shapes=tuple(replace(shape, blocks=tuple(at(block) for block in shape.blocks)) for shape in problem.shapes),
+    )
 
 
 def _most(least: int, most: int, fits: Callable[[int], bool]) -> int | None:

@@ -218,3 +218,19 @@ def test_a_request_of_another_context_is_another_plan() -> None:
         left.append(plan(built.problem, "offload", EFFORT).solution.levels[0].value)
 
     assert left[0] < left[1]
+
+
+def test_what_would_make_it_fit_grows_the_memories_that_devices_draw_on() -> None:
+    """Experts of 24 GiB and cards of 14: a host of 6 GiB is too small by what is left over."""
+    short = planned(CARDS.replace('"34 GiB"', '"8 GiB"'))
+    said = next(reason for reason in short.reasons if " more memory for " in reason)
+
+    assert "infeasible" == short.outcome.value
+    assert short.reasons[0].startswith(("The budgets together hold ", "Block "))
+    assert said.endswith(("for desk/ram it fits.", "for desk/gpu0 it fits.", "for desk/gpu1 it fits."))
+
+
+def test_a_block_that_no_card_holds_is_named_without_what_may_stay_behind() -> None:
+    tiny = planned(CARDS.replace('"8 GiB"', '"1 MiB"').replace('"6 GiB"', '"1 MiB"'))
+
+    assert " without what may stay with a host, more than the largest budget, 1.00 MiB " in tiny.reasons[0]
