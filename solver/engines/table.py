@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from solver.engines.generic import EnginePlan, generic
-from solver.workload import EngineName, IndexerRule
+from solver.errors import InputError
+from solver.workload import AUTOMATIC_WIDTH, EngineName, IndexerRule
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,13 +49,26 @@ def _llamacpp(inventory: Inventory, cluster: Cluster, workload: Workload, rules:
 def _vllm(inventory: Inventory, cluster: Cluster, workload: Workload, rules: Rules, choices: Choices) -> EnginePlan:
     from solver.engines.vllm import PROFILE, vllm  # noqa: PLC0415
 
-    return _of_ranks(vllm(inventory, cluster, workload, rules, PROFILE.settings(choices.width)))
+    return _of_ranks(vllm(inventory, cluster, workload, rules, PROFILE.settings(_one_width(choices))))
 
 
 def _sglang(inventory: Inventory, cluster: Cluster, workload: Workload, rules: Rules, choices: Choices) -> EnginePlan:
     from solver.engines.sglang import PROFILE, sglang  # noqa: PLC0415
 
-    return _of_ranks(sglang(inventory, cluster, workload, rules, PROFILE.settings(choices.width)))
+    return _of_ranks(sglang(inventory, cluster, workload, rules, PROFILE.settings(_one_width(choices))))
+
+
+def _one_width(choices: Choices) -> int:
+    """Return the width of all ranks.
+
+    Raises:
+        InputError: it is left open, where one problem has one width.
+    """
+    if choices.width == AUTOMATIC_WIDTH:
+        raise InputError(
+            "tensor-parallel width", "it is left open; expected a number of cards, the same for all ranks."
+        )
+    return choices.width
 
 
 def _of_ranks(served: ServedProblem) -> EnginePlan:

@@ -123,3 +123,10 @@ def test_a_plan_of_cards_uses_the_objectives_that_fit_it_and_says_so(
     assert ["nodes", "offload", "balance"] == [entry["name"] for entry in experts["objective"]]
     assert "nodes,balance" == nothing["inputs"]["options"]["objective"]
     assert ("experts", "none") == tuple(said["inputs"]["options"]["offload"] for said in (experts, nothing))
+
+
+def test_a_comparison_needs_the_width_of_ranks(box: Path, tiny_model: Path, layerfit: Layerfit) -> None:
+    ran = layerfit("compare", tiny_model, "--cluster", box, "--engine", "vllm", "--tensor-parallel", "auto")
+
+    assert 2 == ran.code
+    assert "tensor-parallel width: it is left open; expected a number of cards, the same for all ranks.\n" == ran.err
