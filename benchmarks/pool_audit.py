@@ -21,13 +21,14 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 import tensors
+from solver.claim import claim_from_bytes
 from solver.cluster_file import parse_cluster
 from solver.effort import Effort
 from solver.engines.generic import generic
 from solver.errors import AuditError, InputError
 from solver.planning import Setting, plan
 from solver.problem import Rules
-from solver.recheck import claim_from_bytes, findings
+from solver.recheck import findings
 from solver.report.plan_json import PlanInputs, plan_document
 from solver.workload import AUTOMATIC_WIDTH, Choices, IndexerRule, Offload, Workload
 from tensors import synthetic

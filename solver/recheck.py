@@ -7,23 +7,16 @@ document says otherwise is a finding. Values are checked; proofs are taken as cl
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import msgspec
-
-from solver.cluster_document import cluster_from_document
-from solver.errors import InputError
 from solver.finding import Finding, differences, short
-from solver.objectives import Objective, Sense, objectives_named
+from solver.objectives import Sense
 from solver.planning import ASSUMED_IMBALANCE
 from solver.pool_loads import place_of, pools_of
-from solver.problem import Placement, Problem, Stage
-from solver.problem_file import problem_from_document
 from solver.projection import check_of, seams_of, stages_of, transfers_of
 from solver.provers import ConstraintSolver, provers_for
 from solver.recheck_levels import level_findings, unreached_findings
 from solver.report.plan_json import (
-    PLAN_SCHEMA,
     PROOFS,
     check_document,
     instance_sha256,
@@ -35,17 +28,16 @@ from solver.report.plan_json import (
 )
 from solver.rules import violations
 from solver.solve import Outcome, Solution, solve
-from solver.wording import quoted, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
-    from solver.cluster import ClusterNode
+    from solver.claim import Claim
     from solver.effort import Effort
+    from solver.problem import Placement
     from tensors.inventory import Inventory
 
-__all__ = ["Claim", "Finding", "Reproof", "claim_from_bytes", "findings", "read_claim", "reproved", "same_model"]
+__all__ = ["Finding", "Reproof", "findings", "reproved", "same_model"]
 
 _SIDEBAND = "sideband_bytes_per_query"
 
@@ -60,63 +52,6 @@ _NO_ANSWER: dict[str, Any] = {
     "transfer": [],
 }
 
-_LONGEST_PROBLEM = 200
-
-_Boundary = Annotated[int, msgspec.Meta(ge=0, le=2**31)]
-
-
-class _Stage(msgspec.Struct, frozen=True):
-    start: _Boundary
-    end: _Boundary
-    node: str
-    device: str | None = None
-    offload_blocks: tuple[_Boundary, ...] = ()
-
-
-class _Level(msgspec.Struct, frozen=True):
-    name: str
-    value: int | float | None
-    bound: int | float | None
-    proof: str
-
-
-class _Inputs(msgspec.Struct, frozen=True):
-    problem: dict[str, Any]
-    cluster: dict[str, Any] | None
-    instance_sha256: str
-    header_sha256: str | None
-    options: dict[str, Any]
-
-
-class _Document(msgspec.Struct, frozen=True):
-    schema: str
-    inputs: _Inputs
-    outcome: Outcome
-    objective: tuple[_Level, ...]
-    stages: tuple[_Stage, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """A plan's document as read.
-
-    Its problem, its placement as names (None if it has none), and all that it says of them.
-    """
-
-    where: str
-    problem: Problem
-    nodes: dict[str, ClusterNode] | None
-    outcome: Outcome
-    objectives: tuple[Objective, ...]
-    placement: Placement | None
-    header_sha256: str | None
-    said: dict[str, Any]
-
-    @property
-    def is_of_engine(self) -> bool:
-        """Return whether the plan follows the rules of an engine, which has devices of its own."""
-        return self.said["inputs"].get("engine_build") is not None
-
 
 @dataclass(frozen=True, slots=True)
 class Reproof:
@@ -125,81 +60,6 @@ class Reproof:
     solution: Solution
     reached: bool
     findings: tuple[Finding, ...]
-
-
-def read_claim(path: Path) -> Claim:
-    """Return what a plan's file claims.
-
-    Raises:
-        InputError: the file cannot be read or is no plan.
-    """
-    # A device or a folder is hardly known by its name alone.
-    where = path.name if path.is_file() else str(path)
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise InputError(
-            where, f"{error.strerror or error}; expected a {PLAN_SCHEMA} document. Check the path."
-        ) from None
-    return claim_from_bytes(content, where)
-
-
-def claim_from_bytes(content: bytes, where: str) -> Claim:
-    """Return what a plan's JSON claims; `where` names it in errors.
-
-    Raises:
-        InputError: it is no plan, or its inputs cannot be meant.
-    """
-    try:
-        said = msgspec.json.decode(content)
-        document = msgspec.convert(said, _Document)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        problem_there = shortened(str(error), _LONGEST_PROBLEM)
-        raise InputError(where, f"{problem_there}; expected a {PLAN_SCHEMA} document. Plan again.") from None
-    if document.schema != PLAN_SCHEMA:
-        raise InputError(where, f'{quoted(document.schema)} is not read; expected "{PLAN_SCHEMA}". Name a plan.')
-    problem = problem_from_document(document.inputs.problem, f"{where}, inputs.problem")
-    objectives = _objectives(document, where)
-    for objective in objectives:
-        _check_facts(problem, objective, where)
-    cluster = document.inputs.cluster
-    machines = None if cluster is None else cluster_from_document(cluster, f"{where}, inputs.cluster").nodes
-    stages = tuple(
-        Stage(stage.start, stage.end, _node_of(stage, problem), stage.offload_blocks) for stage in document.stages
-    )
-    return Claim(
-        where=where,
-        problem=problem,
-        nodes=None if machines is None else {node.name: node for node in machines},
-        outcome=document.outcome,
-        objectives=objectives,
-        placement=Placement(stages) if stages else None,
-        header_sha256=document.inputs.header_sha256,
-        said=said,
-    )
-
-
-def _node_of(stage: _Stage, problem: Problem) -> str:
-    """Return the problem's node of a stage: its machine, or its device where the machine has several."""
-    device = None if stage.device is None else problem.nodes_by_name.get(stage.device)
-    return stage.node if device is None or device.machine != stage.node else device.name
-
-
-def _objectives(document: _Document, where: str) -> tuple[Objective, ...]:
-    """Return the objectives that were asked for, or where that is not said, those of the entries."""
-    named = document.inputs.options.get("objective")
-    try:
-        return objectives_named(named if isinstance(named, str) else ",".join(o.name for o in document.objective))
-    except InputError as error:
-        raise InputError(f"{where}, inputs.options.objective", error.problem) from None
-
-
-def _check_facts(problem: Problem, objective: Objective, where: str) -> None:
-    """Refuse an objective of which the problem does not say enough: none of its figures could be computed."""
-    try:
-        objective.needs(problem, objective.name)
-    except InputError as error:
-        raise InputError(f"{where}, {error.where}", error.problem) from None
 
 
 def findings(claim: Claim) -> tuple[Finding, ...]:

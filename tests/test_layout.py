@@ -27,7 +27,7 @@ LAYERS = (
     ("reasons",),
     ("planning",),
     ("prove", "report"),
-    ("machine", "recheck_levels"),
+    ("machine", "claim", "recheck_levels"),
     ("recheck",),
     ("cli",),
     ("__main__",),

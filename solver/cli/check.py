@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from solver.claim import read_claim
 from solver.cli.output import write_document, write_text
 from solver.cli.reading import ReadOptions
 from solver.cli.run import ExitCode
 from solver.cli.search_options import LimitOptions
 from solver.effort import Effort
-from solver.recheck import Finding, findings, read_claim, reproved, same_model
+from solver.recheck import Finding, findings, reproved, same_model
 from solver.report.terminal import escape
 
 if TYPE_CHECKING:
-    from solver.recheck import Claim, Reproof
+    from solver.claim import Claim
+    from solver.recheck import Reproof
 
 __all__ = ["check"]
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import msgspec
 from cyclopts import Parameter
 
+from solver.claim import read_claim
 from solver.cli.output import document_text, paint, write_note, write_text
 from solver.cli.reading import ReadOptions
 from solver.cli.run import ExitCode
@@ -18,7 +19,7 @@ from solver.engines.exporting import Wanted, exported
 from solver.engines.servers.export import Launcher
 from solver.errors import InputError, UsageError
 from solver.projection import stages_of
-from solver.recheck import findings, read_claim
+from solver.recheck import findings
 from solver.report.export_json import export_document
 from solver.report.export_text import export_text
 from solver.report.terminal import escape
@@ -29,9 +30,9 @@ from tensors.sources import has_scheme
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from solver.claim import Claim
     from solver.planning import Plan
     from solver.projection import PlanStage
-    from solver.recheck import Claim
     from tensors.inventory import Inventory
 
 __all__ = ["export", "runs_of", "wanted_of_plan"]

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from support.plan_documents import changed, found_in, planned
 
+from solver.claim import claim_from_bytes, read_claim
 from solver.errors import InputError
-from solver.recheck import Finding, claim_from_bytes, findings, read_claim
+from solver.recheck import Finding, findings
 
 EXPECTED = "expected a layerfit/plan/1 document. Plan again."
 HOSTILE: list[tuple[bytes, str]] = [

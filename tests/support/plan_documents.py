@@ -7,11 +7,12 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from solver.claim import claim_from_bytes
 from solver.effort import Effort
 from solver.objectives import OBJECTIVES
 from solver.planning import DEFAULT_EFFORT, plan, project
 from solver.problem import Ends, Placement, Stage
-from solver.recheck import claim_from_bytes, findings
+from solver.recheck import findings
 from solver.report.plan_json import PlanInputs, plan_document
 from solver.solve import Bound, Level, Outcome, Solution
 from support.problems import problem_of
@@ -19,9 +20,9 @@ from support.problems import problem_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from solver.claim import Claim
     from solver.finding import Finding
     from solver.planning import Plan
-    from solver.recheck import Claim
 
 EFFORT = Effort(time_limit_seconds=60, deterministic_limit=None, workers=1, seed=0)
 TIED = Ends(input_bytes=3, output_bytes=4, tied_bytes=3, host_bytes=1)
