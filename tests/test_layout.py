@@ -22,7 +22,7 @@ LAYERS = (
     ("model",),
     ("provers",),
     ("solve",),
-    ("frontier", "projection", "trials"),
+    ("frontier", "options", "projection", "trials"),
     ("conflict", "suggestions"),
     ("reasons",),
     ("planning",),

@@ -22,6 +22,11 @@ class Command:
 
 COMMANDS = (
     Command("plan", "solver.cli.plan:plan", "Place a model on the nodes of a cluster, with a proof: the main job."),
+    Command(
+        "options",
+        "solver.cli.options_command:options",
+        "List every way that every artifact could be served, best first, by arithmetic and by the solver.",
+    ),
     Command("inspect", "solver.cli.inspect:inspect", "Show a model's tensors: bytes by block, role, type or file."),
     Command("check", "solver.cli.check:check", "Audit a plan again from its own inputs, trusting none of its results."),
     Command(
