@@ -43,6 +43,7 @@ class Cutter:
         self._problem = replace(problem, links=Links(problem.links.default, ()))
         self._effort = effort
         self._cuts: dict[tuple[int, ...], Cut | None] = {}
+        self._fewest: dict[tuple[int, ...], int | None] = {}
         self._contexts: dict[tuple[int, ...], int | None] = {}
 
     @property
@@ -66,6 +67,16 @@ class Cutter:
         if budgets not in self._cuts:
             self._cuts[budgets] = self._solve(budgets)
         return self._cuts[budgets]
+
+    def fewest(self, budgets: tuple[int, ...]) -> int | None:
+        """Return how many devices of these suffice at least, None where all of them do not."""
+        if not self.can_fit(budgets):
+            return None
+        if budgets not in self._fewest:
+            solution = solve(self._over(budgets), (OBJECTIVES["nodes"],), self._effort)
+            is_known = solution.outcome is Outcome.OPTIMAL and solution.placement is not None
+            self._fewest[budgets] = int(solution.levels[0].value) if is_known else None
+        return self._fewest[budgets]
 
     def longest_context(self, budgets: tuple[int, ...]) -> int | None:
         """Return the longest context over these devices by the growth of caches, None where none grows."""

@@ -54,11 +54,7 @@ class LlamacppBase:
 
     def least_devices(self, kind: Kind) -> int | None:
         """Return the fewest devices of a kind that hold the model, up to what one run takes; None if none do."""
-        budget = self.budget(kind)
-        if budget <= 0 or self.cutter.cut((budget,) * MOST_DEVICES) is None:
-            return None
-        first = max(1, -(-self.cutter.total_bytes // budget))
-        return next(count for count in range(first, MOST_DEVICES + 1) if self.cutter.cut((budget,) * count) is not None)
+        return self.cutter.fewest((self.budget(kind),) * MOST_DEVICES)
 
 
 class LlamacppBases:

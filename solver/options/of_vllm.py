@@ -25,6 +25,7 @@ __all__ = ["RankCut", "VllmRanks"]
 
 _NO_RULES: Final = Rules(pins=(), first=None, last=None, order=(), exclude=(), max_nodes=None, min_blocks=1)
 _HOST_MEMORY: Final = 2**50
+_MOST_RANKS: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +67,11 @@ class VllmRanks:
         alone, several = self._base(kind, width, several=False), self._base(kind, width, several=True)
         if alone is None or several is None or most < 1:
             return None
-        if alone.cutter.cut((alone.budget_bytes,)) is not None:
+        if alone.cutter.fewest((alone.budget_bytes,)) is not None:
             return 1
-        most = min(most, several.blocks)
-        if several.budget_bytes <= 0 or several.cutter.cut((several.budget_bytes,) * most) is None:
-            return None
-        first = max(2, -(-several.cutter.total_bytes // several.budget_bytes))
-        counts = range(first, most + 1)
-        return next((one for one in counts if several.cutter.cut((several.budget_bytes,) * one) is not None), None)
+        # At least two, as what one rank keeps of its cards is not what each of several does.
+        fewest = several.cutter.fewest((several.budget_bytes,) * min(_MOST_RANKS, several.blocks))
+        return None if fewest is None or max(fewest, 2) > most else max(fewest, 2)
 
     def cut(self, kind: Kind, width: int, ranks: int) -> RankCut | None:
         """Return the cut over so many ranks, each with a block; None where there is none or the engine refuses."""

@@ -7,7 +7,7 @@ the m largest suffice if any do: the least m is exact. Which nodes they are in i
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import accumulate, combinations_with_replacement
+from itertools import combinations_with_replacement
 from typing import TYPE_CHECKING, Final
 
 from solver.options.kinds import Family
@@ -60,15 +60,9 @@ def fewest_unlike(
     most = _offered(base, supply, types, caps)
     ordered = sorted(most, key=lambda kind: (-base.budget(kind), kind))
     devices = [kind for kind in ordered for _ in range(min(most[kind], MOST_DEVICES))][:MOST_DEVICES]
-    reached = list(accumulate(base.budget(kind) for kind in devices))
-    for count in range(2, len(devices) + 1):
-        if reached[count - 1] < base.cutter.total_bytes:
-            continue
-        chosen = tuple(devices[:count])
-        if base.cutter.cut(_budgets(base, chosen)) is not None:
-            found = _on_fewest(base, supply, most, ordered, count)
-            return found if found is not None and {kind.type for kind in found.kinds} == types else None
-    return None
+    count = base.cutter.fewest(_budgets(base, devices))
+    found = None if count is None or count < 2 else _on_fewest(base, supply, most, ordered, count)  # noqa: PLR2004
+    return found if found is not None and {kind.type for kind in found.kinds} == types else None
 
 
 def unlike_place(mix: Mix) -> Place:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from solver.options.lines import best_line
+from solver.options.option import Verdict
 from solver.options.pool import GB
 from solver.report.options_tables import free_word
 from solver.report.terminal import Cell, Style, Styled, columns, escape, fold
@@ -44,7 +45,7 @@ def explanation_text(line: Line, sentences: Sequence[str], paint: Paint) -> str:
 
 
 def _titles(lines: Sequence[Line]) -> tuple[str, ...]:
-    exact = "solver" if any(line.exact or line.refuted for line in lines) else ""
+    exact = "solver" if any(line.exact or line.leading.verdict is not Verdict.NOT_ASKED for line in lines) else ""
     return ("#", "artifact", "where", "GB needs/has", exact, "bits", "free now", "longest context", "")
 
 
@@ -68,12 +69,20 @@ def _row(line: Line) -> list[Cell]:
         escape(option.artifact.name),
         escape(option.place.label),
         "" if line.simple is None else _amounts(line.simple),
-        Styled("refuted", Style.BAD) if line.refuted else "" if line.exact is None else _amounts(line.exact),
+        _solver(line),
         "?" if bits is None else f"{float(bits):.2f}",
         Styled(free or "?", Style.GOOD if option.free_now else Style.FAINT),
         "" if context is None else f"{context:,}",
         Styled(option.note, Style.FAINT),
     ]
+
+
+def _solver(line: Line) -> Cell:
+    if line.exact is not None:
+        return _amounts(line.exact)
+    if line.refuted:
+        return Styled("refuted", Style.BAD)
+    return Styled("fits", Style.FAINT) if line.leading.verdict is Verdict.FITS else ""
 
 
 def _amounts(option: Option) -> str:
