@@ -35,9 +35,9 @@ from tensors.sources import shown_location
 if TYPE_CHECKING:
     from solver.planning import Plan
 
-__all__ = ["plan"]
+__all__ = ["MODEL_OR_EXAMPLE", "exit_code", "plan"]
 
-_MODEL = Parameter(metavar="MODEL", help=f"{MODEL_HELP} [default: an example]")
+MODEL_OR_EXAMPLE = Parameter(metavar="MODEL", help=f"{MODEL_HELP} [default: an example]")
 
 _CODES = {
     Outcome.OPTIMAL: ExitCode.ANSWERED,
@@ -48,7 +48,7 @@ _CODES = {
 
 
 def plan(
-    model: Annotated[str | None, _MODEL] = None,
+    model: Annotated[str | None, MODEL_OR_EXAMPLE] = None,
     /,
     *,
     reading: ReadOptions = ReadOptions(),
@@ -85,7 +85,12 @@ def plan(
         options=_options(workload, objective, limits, cluster),
     )
     _write(answer, question, inputs, problem, output)
-    return ExitCode.INTERRUPTED if answer.solution.interrupted else _CODES[answer.outcome]
+    return exit_code(answer)
+
+
+def exit_code(plan: Plan) -> ExitCode:
+    """Return what a plan says to the shell."""
+    return ExitCode.INTERRUPTED if plan.solution.interrupted else _CODES[plan.outcome]
 
 
 def _write(

@@ -1,4 +1,4 @@
-"""What `plan` is asked: a problem from a model on a cluster, from the built-in example, or from a file."""
+"""What `plan` and `compare` are asked: a model on a cluster, the built-in example, or a problem from a file."""
 
 from __future__ import annotations
 
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Question", "question_of", "setting_of"]
 
-# What errors name as the place of rules that flags give.
-_WHERE = "layerfit plan"
-
 
 @dataclass(frozen=True, slots=True)
 class Question:
@@ -49,28 +46,35 @@ def question_of(
     workload: WorkloadOptions,
     engine: EngineOptions,
     rules: RuleOptions,
+    command: str = "plan",
 ) -> Question:
-    """Return the question that arguments and flags ask.
+    """Return the question that arguments and flags ask; errors name the command.
 
     Raises:
         UsageError: flags contradict each other, or no cluster is named.
         InputError, TensorsError: a file or value cannot be meant.
     """
+    where = f"layerfit {command}"
     if problem.problem is not None:
-        _refuse_beside_problem(model, reading, cluster, workload, engine)
+        _refuse_beside_problem(where, model, reading, cluster, workload, engine)
         asked = read_problem(problem.problem)
-        return Question(checked(replace(asked, rules=_merged(asked.rules, rules)), _WHERE), None, None, None, ())
-    machines = cluster_of(cluster, "plan", has_model=model is not None)
+        return Question(checked(replace(asked, rules=_merged(asked.rules, rules)), where), None, None, None, ())
+    machines = cluster_of(cluster, command, has_model=model is not None)
     inventory, remarks = _example() if model is None else (reading.read(model), ())
     own = rules.rules()
-    setting, asked = setting_of(inventory, machines, workload, engine, own)
+    setting, asked = setting_of(inventory, machines, workload, engine, own, command)
     path = None if model is None or has_scheme(model) else str(Path(model).absolute())
     variants = ModelVariants(inventory, machines, setting.workload, own, ENGINES[engine.engine].build)
-    return Question(checked(asked, _WHERE), setting, variants, path, remarks)
+    return Question(checked(asked, where), setting, variants, path, remarks)
 
 
 def setting_of(
-    inventory: Inventory, cluster: Cluster, options: WorkloadOptions, engine: EngineOptions, rules: Rules
+    inventory: Inventory,
+    cluster: Cluster,
+    options: WorkloadOptions,
+    engine: EngineOptions,
+    rules: Rules,
+    command: str = "plan",
 ) -> tuple[Setting, Problem]:
     """Return the setting and the problem of a model on a cluster.
 
@@ -79,7 +83,7 @@ def setting_of(
         ArchitectureError: the cache cannot be sized.
     """
     chosen = ENGINES[engine.engine]
-    _refuse_beside_engine(chosen, options)
+    _refuse_beside_engine(command, chosen, options)
     workload = options.workload(engine.engine, inventory.architecture.context_tokens)
     if options.indexer is None:
         workload = replace(workload, indexer=chosen.indexer)
@@ -96,7 +100,7 @@ def setting_of(
     return setting, placed.problem
 
 
-def _refuse_beside_engine(engine: Engine, options: WorkloadOptions) -> None:
+def _refuse_beside_engine(command: str, engine: Engine, options: WorkloadOptions) -> None:
     """Refuse what an engine does in one way alone."""
     asked = {
         "--cache-bytes-per-token": options.cache_bytes_per_token is not None and not engine.given_cache,
@@ -106,7 +110,7 @@ def _refuse_beside_engine(engine: Engine, options: WorkloadOptions) -> None:
     for flag, is_refused in asked.items():
         if is_refused:
             raise UsageError(
-                f"layerfit plan, {flag}: the rules of {engine.name} leave no choice there; expected it without. "
+                f"layerfit {command}, {flag}: the rules of {engine.name} leave no choice there; expected it without. "
                 "Leave it out."
             )
 
@@ -119,11 +123,16 @@ def _example() -> tuple[Inventory, tuple[str, ...]]:
 
 
 def _refuse_beside_problem(
-    model: str | None, reading: ReadOptions, cluster: ClusterOptions, workload: WorkloadOptions, engine: EngineOptions
+    where: str,
+    model: str | None,
+    reading: ReadOptions,
+    cluster: ClusterOptions,
+    workload: WorkloadOptions,
+    engine: EngineOptions,
 ) -> None:
     """Refuse what an abstract problem leaves no room for, so that no flag is passed over in silence."""
     if model is not None:
-        raise UsageError("layerfit plan, --problem: MODEL is named too; expected one of them. Leave one out.")
+        raise UsageError(f"{where}, --problem: MODEL is named too; expected one of them. Leave one out.")
     groups = (
         (reading, ReadOptions()),
         (cluster, ClusterOptions()),
@@ -135,7 +144,7 @@ def _refuse_beside_problem(
             if getattr(group, field.name) != getattr(plain, field.name):
                 flag = field.name.replace("_", "-")
                 raise UsageError(
-                    f"layerfit plan, --{flag}: it means nothing beside --problem; "
+                    f"{where}, --{flag}: it means nothing beside --problem; "
                     "expected limits, objectives and rules alone. Leave it out."
                 )
 

@@ -159,7 +159,7 @@ def active_weight_bytes(inventory: Inventory, weight_bytes: int, expert_bytes: i
 
 
 def _node(node: ClusterNode) -> Node:
-    if node.gpus:
+    if node.gpus and not node.unified:
         raise InputError(
             f"node {node.name}",
             "it lists cards with memory of their own; expected one pool a node, since without an "

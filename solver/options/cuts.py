@@ -13,6 +13,7 @@ from solver.solve import Outcome, solve
 if TYPE_CHECKING:
     from solver.effort import Effort
     from solver.problem import Node, Problem
+    from solver.solve import Solution
 
 __all__ = ["Cut", "CutStage", "Cutter"]
 
@@ -37,11 +38,15 @@ class Cut:
 
 
 class Cutter:
-    """A problem without its nodes; answers are kept."""
+    """A problem without its nodes; answers are kept.
+
+    `is_open` says that a question was left without an answer when its time was up: then "none" may mean "none found".
+    """
 
     def __init__(self, problem: Problem, effort: Effort) -> None:
         self._problem = replace(problem, links=Links(problem.links.default, ()))
         self._effort = effort
+        self.is_open = False
         self._cuts: dict[tuple[int, ...], Cut | None] = {}
         self._fewest: dict[tuple[int, ...], int | None] = {}
         self._contexts: dict[tuple[int, ...], int | None] = {}
@@ -73,9 +78,8 @@ class Cutter:
         if not self.can_fit(budgets):
             return None
         if budgets not in self._fewest:
-            solution = solve(self._over(budgets), (OBJECTIVES["nodes"],), self._effort)
-            is_known = solution.outcome is Outcome.OPTIMAL and solution.placement is not None
-            self._fewest[budgets] = int(solution.levels[0].value) if is_known else None
+            solution = self._asked(self._over(budgets), "nodes")
+            self._fewest[budgets] = int(solution.levels[0].value) if solution.levels else None
         return self._fewest[budgets]
 
     def longest_context(self, budgets: tuple[int, ...]) -> int | None:
@@ -90,7 +94,7 @@ class Cutter:
 
     def _solve(self, budgets: tuple[int, ...]) -> Cut | None:
         problem = self._over(budgets)
-        solution = solve(problem, (OBJECTIVES["headroom"],), self._effort)
+        solution = self._asked(problem, "headroom")
         placement = solution.placement
         if placement is None:
             return None
@@ -106,8 +110,16 @@ class Cutter:
         problem = self._over(budgets)
         if not any(block.cache_bytes_per_token for block in problem.blocks):
             return None
-        solution = solve(problem, (OBJECTIVES["context"],), self._effort)
+        solution = self._asked(problem, "context")
         return int(solution.levels[0].value) if solution.levels else None
+
+    def _asked(self, problem: Problem, objective: str) -> Solution:
+        solution = solve(problem, (OBJECTIVES[objective],), self._effort)
+        if solution.interrupted:
+            # Half an answer would be taken for a "no".
+            raise KeyboardInterrupt
+        self.is_open = self.is_open or solution.outcome in (Outcome.UNKNOWN, Outcome.FEASIBLE)
+        return solution
 
     def _over(self, budgets: tuple[int, ...]) -> Problem:
         pattern = self._problem.nodes[0]

@@ -14,6 +14,7 @@ from solver.options.artifact import GGUF
 from solver.options.exact_llamacpp import LlamacppOptions
 from solver.options.exact_vllm import VllmOptions
 from solver.options.kinds import machines_of, networks_of
+from solver.options.option import Verdict
 from solver.options.supply import supply_of
 
 if TYPE_CHECKING:
@@ -68,7 +69,11 @@ def exact_options(
         make = LlamacppOptions if offer.artifact.format == GGUF else VllmOptions
         asked = make(offer.artifact, order, offer.inventory, offer.workload, supplies, effort)
         found.extend(asked.options())
-        judged.extend(replace(option, verdict=asked.verdict(option)) for option in mine)
+        verdicts = [asked.verdict(option) for option in mine]
+        if asked.is_open:
+            verdicts = [Verdict.NOT_ASKED if one is Verdict.REFUTED else one for one in verdicts]
+            notes.append(f"{offer.artifact.name}: the time was up before all places were settled; some may be missing.")
+        judged.extend(replace(option, verdict=one) for option, one in zip(mine, verdicts, strict=True))
         if asked.refusal:
             notes.append(asked.refusal)
     return ExactAnswer(tuple(judged), tuple(found), tuple(dict.fromkeys(notes)))

@@ -55,6 +55,11 @@ class LlamacppOptions:
         """Return why the engine refuses the artifact, "" where it does not."""
         return self._bases.refusal
 
+    @property
+    def is_open(self) -> bool:
+        """Return whether a question was left without an answer when its time was up."""
+        return self._bases.is_open
+
     def options(self) -> tuple[Option, ...]:
         """Return all options, of each place the best."""
         return best_of_equals(self._found())

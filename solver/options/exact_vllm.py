@@ -49,6 +49,11 @@ class VllmOptions:
         """Return why the engine refuses the artifact at any width, "" where it does not."""
         return self._ranks.refusal
 
+    @property
+    def is_open(self) -> bool:
+        """Return whether a question was left without an answer when its time was up."""
+        return self._ranks.is_open
+
     def options(self) -> tuple[Option, ...]:
         """Return all options, of each place the best."""
         return best_of_equals(

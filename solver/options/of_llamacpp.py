@@ -77,6 +77,11 @@ class LlamacppBases:
                 self._known[types] = None
         return self._known[types]
 
+    @property
+    def is_open(self) -> bool:
+        """Return whether a question was left without an answer."""
+        return any(base.cutter.is_open for base in self._known.values() if base is not None)
+
     def _build(self, types: frozenset[DeviceType]) -> LlamacppBase:
         ordered = sorted(types)
         kinds = [Kind(kind, "any", _WITHOUT_LIMIT, _WITHOUT_LIMIT) for kind in ordered]

@@ -62,6 +62,11 @@ class VllmRanks:
         """Return why the engine refuses the artifact even on single cards, "" where it does not."""
         return self._refused.get(1, "")
 
+    @property
+    def is_open(self) -> bool:
+        """Return whether a question was left without an answer."""
+        return any(base.cutter.is_open for base in self._known.values())
+
     def fewest(self, kind: Kind, width: int, most: int) -> int | None:
         """Return the fewest ranks of a width that hold the model, up to `most`; None if none do."""
         alone, several = self._base(kind, width, several=False), self._base(kind, width, several=True)

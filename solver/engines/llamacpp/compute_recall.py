@@ -65,7 +65,8 @@ def shape_key(inventory: Inventory) -> Hashable:
 
 def copied_weights(here: Context, plan: Schedule) -> tuple[str, ...]:
     """Return the names of the weights that are copied, whole or in part, to another place."""
-    names = {id(node): name for (name, _), node in here.weights.items()}
+    # States stand among the weights, and are as large as shapes and settings say.
+    names = {id(node): name for (name, _), node in here.weights.items() if name in here.sizes}
     sources = (
         source.root or source for node, sources, _ in plan.steps if node.operation == "keep" for source in sources
     )

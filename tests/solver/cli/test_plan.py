@@ -284,6 +284,8 @@ def test_one_node_too_small_for_any_block_is_infeasible_and_says_so(
 
 
 def test_no_answer_within_the_limits_is_exit_3(problem: Path, layerfit: Layerfit) -> None:
+    """Also no split rule of an engine, which take no time, fits here."""
+    problem.write_text(json.dumps(problem_to_document(problem_of((1, 1, 2, 5), (5, 4)))), encoding="utf-8")
     code, out, err = layerfit("plan", "--problem", problem, "--json", "--time-limit", "0.000000001")
 
     assert (3, "") == (code, err)
