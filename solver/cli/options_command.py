@@ -61,10 +61,10 @@ def _answers(question: OptionsQuestion, request: RequestOptions) -> tuple[tuple[
         note = "The solver was not asked: without headers nobody knows how large blocks are."
         return simple, (*question.notes, note)
     # The engines' tables are imported where they are needed, and nowhere else.
-    from solver.options.exact import exact_options  # noqa: PLC0415
+    from solver.options.exact import Engines, exact_options  # noqa: PLC0415
 
     effort = Effort(request.time_limit, deterministic_limit=None, workers=1, seed=0)
-    answer = exact_options(question.offers, question.cluster, simple, effort)
+    answer = exact_options(question.offers, question.cluster, simple, Engines(effort))
     return (*answer.simple, *answer.exact), (*question.notes, *answer.notes)
 
 

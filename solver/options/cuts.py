@@ -56,11 +56,6 @@ class Cutter:
         """Return what all stages hold together."""
         return self._problem.total_bytes
 
-    @property
-    def largest_bytes(self) -> int:
-        """Return the largest block with what is folded into it."""
-        return max(item.load_bytes for item in self._problem.items)
-
     def can_fit(self, budgets: tuple[int, ...]) -> bool:
         """Return whether arithmetic leaves it open: all together in all budgets, the largest block in the largest."""
         return bool(budgets) and self.total_bytes <= sum(budgets) and self._largest_at_least() <= max(budgets)
@@ -90,7 +85,7 @@ class Cutter:
 
     def _largest_at_least(self) -> int:
         # Where one device takes all, what is shared is paid once: only then can the largest block take less.
-        return min(self.largest_bytes, self.total_bytes)
+        return min(max(item.load_bytes for item in self._problem.items), self.total_bytes)
 
     def _solve(self, budgets: tuple[int, ...]) -> Cut | None:
         problem = self._over(budgets)

@@ -14,6 +14,8 @@ from solver.options.artifact import GGUF
 from solver.options.exact_llamacpp import LlamacppOptions
 from solver.options.exact_vllm import VllmOptions
 from solver.options.kinds import machines_of, networks_of
+from solver.options.of_llamacpp import LlamacppBases
+from solver.options.of_vllm import VllmRanks
 from solver.options.option import Verdict
 from solver.options.supply import supply_of
 
@@ -23,8 +25,10 @@ if TYPE_CHECKING:
     from solver.cluster import Cluster
     from solver.options.models import Offered
     from solver.options.option import Option
+    from solver.options.supply import Supply
+    from solver.workload import Workload
 
-__all__ = ["DEFAULT_EFFORT", "ExactAnswer", "exact_options"]
+__all__ = ["DEFAULT_EFFORT", "Engines", "ExactAnswer", "exact_options"]
 
 DEFAULT_EFFORT: Final = Effort(time_limit_seconds=10.0, deterministic_limit=None, workers=1, seed=0)
 """For one question: most are answered by exact searches in a few milliseconds."""
@@ -39,21 +43,42 @@ class ExactAnswer:
     notes: tuple[str, ...]
 
 
+class Engines:
+    """What engines say of models, kept from one question to the next: it depends on no pool."""
+
+    def __init__(self, effort: Effort = DEFAULT_EFFORT) -> None:
+        self._effort = effort
+        self._bases: dict[tuple[str, Workload], LlamacppBases] = {}
+        self._ranks: dict[tuple[str, Workload], VllmRanks] = {}
+
+    def options(self, offer: Offered, order: int, supplies: tuple[Supply, ...]) -> LlamacppOptions | VllmOptions | None:
+        """Return who answers for an artifact, None where no headers say its blocks."""
+        inventory, workload = offer.inventory, offer.workload
+        if inventory is None or workload is None:
+            return None
+        key = (inventory.header_sha256, workload)
+        if offer.artifact.format == GGUF:
+            if key not in self._bases:
+                self._bases[key] = LlamacppBases(inventory, workload, self._effort)
+            return LlamacppOptions(offer.artifact, order, self._bases[key], supplies)
+        if key not in self._ranks:
+            self._ranks[key] = VllmRanks(inventory, workload, self._effort)
+        return VllmOptions(offer.artifact, order, self._ranks[key], supplies)
+
+
 def exact_options(
-    offers: Sequence[Offered],
-    cluster: Cluster,
-    simple: Sequence[Option],
-    effort: Effort = DEFAULT_EFFORT,
+    offers: Sequence[Offered], cluster: Cluster, simple: Sequence[Option], engines: Engines | None = None
 ) -> ExactAnswer:
     """Return every option that the solver proves, and its verdict on every simple one.
 
-    Artifacts without headers are passed over with a note, as are those that an engine refuses.
+    Artifacts without headers are passed over with a note, as are those that an engine refuses. `engines` are kept by
+    who asks again about the same models.
 
     Raises:
         InputError: barred links leave too many sets of nodes that reach one another.
     """
-    machines = machines_of(cluster)
-    supplies = tuple(supply_of(network) for network in networks_of(cluster, machines))
+    known = Engines() if engines is None else engines
+    supplies = tuple(supply_of(network) for network in networks_of(cluster, machines_of(cluster)))
     of_artifact: dict[int, list[Option]] = {}
     for option in simple:
         of_artifact.setdefault(option.order, []).append(option)
@@ -62,12 +87,11 @@ def exact_options(
     notes: list[str] = []
     for order, offer in enumerate(offers):
         mine = of_artifact.get(order, [])
-        if offer.inventory is None or offer.workload is None:
+        asked = known.options(offer, order, supplies)
+        if asked is None:
             judged.extend(mine)
             notes.append(f"{offer.artifact.name}: the solver was not asked, since no header says its blocks.")
             continue
-        make = LlamacppOptions if offer.artifact.format == GGUF else VllmOptions
-        asked = make(offer.artifact, order, offer.inventory, offer.workload, supplies, effort)
         found.extend(asked.options())
         verdicts = [asked.verdict(option) for option in mine]
         if asked.is_open:

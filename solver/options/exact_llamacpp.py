@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from solver.options.asked import best_of_equals, exact_option, named_devices
 from solver.options.kinds import DeviceType, Family
 from solver.options.like import like_place, shapes
-from solver.options.of_llamacpp import MOST_DEVICES, LlamacppBases
+from solver.options.of_llamacpp import MOST_DEVICES
 from solver.options.option import PlacedStage, Verdict
 from solver.options.simple import LLAMACPP
 from solver.options.unlike import fewest_unlike, free_now, unlike_place
@@ -16,15 +16,11 @@ from solver.options.unlike import fewest_unlike, free_now, unlike_place
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from solver.effort import Effort
     from solver.options.artifact import Artifact
-    from solver.options.cuts import Cut
     from solver.options.kinds import Kind, Machine
-    from solver.options.of_llamacpp import LlamacppBase
+    from solver.options.of_llamacpp import DeviceCut, LlamacppBase, LlamacppBases
     from solver.options.option import Option, Place
     from solver.options.supply import KindSupply, Supply
-    from solver.workload import Workload
-    from tensors.inventory import Inventory
 
 __all__ = ["LlamacppOptions"]
 
@@ -39,15 +35,13 @@ class LlamacppOptions:
         self,
         artifact: Artifact,
         order: int,
-        inventory: Inventory,
-        workload: Workload,
+        bases: LlamacppBases,
         supplies: tuple[Supply, ...],
-        effort: Effort,
     ) -> None:
         self._artifact = artifact
         self._order = order
         self._supplies = supplies
-        self._bases = LlamacppBases(inventory, workload, effort)
+        self._bases = bases
         self._least: dict[Kind, int | None] = {}
 
     @property
@@ -109,10 +103,10 @@ class LlamacppOptions:
         if base is None or not fitting:
             return
         machine, kind = max(fitting, key=lambda pair: pair[1].allowed_bytes)
-        cut = base.cutter.cut((base.budget(kind),))
+        cut = base.cut([kind])
         if cut is None:
             return
-        need = base.cutter.total_bytes + base.aside_bytes[kind.type]
+        need = base.cutter.total_bytes + cut.aside_bytes[0]
         known = [one.host_free_bytes for one, _ in fitting]
         free = any(size is not None and size >= need for size in known) or (None if None in known else False)
         place = like_place(kind, 1, 1, "")
@@ -133,7 +127,7 @@ class LlamacppOptions:
         for nodes, cards in shapes(least, offer.widest, 1, MOST_DEVICES):
             having = offer.having(cards)
             machines = None if nodes < from_nodes or len(having) < nodes else offer.taken(cards, nodes, base.host_bytes)
-            cut = None if machines is None else base.cutter.cut((base.budget(kind),) * (nodes * cards))
+            cut = None if machines is None else base.cut((kind,) * (nodes * cards))
             if machines is None or cut is None:
                 continue
             devices = [(kind, machine) for machine in machines for _ in range(cards)]
@@ -168,7 +162,7 @@ class LlamacppOptions:
         base: LlamacppBase,
         place: Place,
         devices: Sequence[tuple[Kind, Machine]],
-        cut: Cut,
+        cut: DeviceCut,
         hosts: int,
         free: bool | None,
     ) -> Option:
@@ -179,10 +173,10 @@ class LlamacppOptions:
                 device=names[stage.device],
                 start=stage.start,
                 end=stage.end,
-                need_bytes=stage.load_bytes + base.aside_bytes[devices[stage.device][0].type],
+                need_bytes=stage.load_bytes + cut.aside_bytes[stage.device],
                 have_bytes=devices[stage.device][0].allowed_bytes,
             )
-            for stage in cut.stages
+            for stage in cut.cut.stages
         )
-        context = base.cutter.longest_context(tuple(base.budget(kind) for kind, _ in devices))
-        return exact_option(self._artifact, self._order, LLAMACPP, place, stages, hosts, free, context, cut.proof)
+        context = base.longest_context([kind for kind, _ in devices])
+        return exact_option(self._artifact, self._order, LLAMACPP, place, stages, hosts, free, context, cut.cut.proof)

@@ -6,21 +6,17 @@ from typing import TYPE_CHECKING, Final
 
 from solver.options.asked import best_of_equals, exact_option
 from solver.options.like import like_place, shapes
-from solver.options.of_vllm import VllmRanks
 from solver.options.option import PlacedStage, Verdict
 from solver.options.simple import VLLM
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from solver.effort import Effort
     from solver.options.artifact import Artifact
     from solver.options.kinds import Kind, Machine
-    from solver.options.of_vllm import RankCut
+    from solver.options.of_vllm import RankCut, VllmRanks
     from solver.options.option import Option
     from solver.options.supply import KindSupply, Supply
-    from solver.workload import Workload
-    from tensors.inventory import Inventory
 
 __all__ = ["VllmOptions"]
 
@@ -34,15 +30,13 @@ class VllmOptions:
         self,
         artifact: Artifact,
         order: int,
-        inventory: Inventory,
-        workload: Workload,
+        ranks: VllmRanks,
         supplies: tuple[Supply, ...],
-        effort: Effort,
     ) -> None:
         self._artifact = artifact
         self._order = order
         self._supplies = supplies
-        self._ranks = VllmRanks(inventory, workload, effort)
+        self._ranks = ranks
 
     @property
     def refusal(self) -> str:

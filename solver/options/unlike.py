@@ -18,9 +18,8 @@ from solver.options.option import Place
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from solver.options.cuts import Cut
     from solver.options.kinds import DeviceType, Kind, Machine
-    from solver.options.of_llamacpp import LlamacppBase
+    from solver.options.of_llamacpp import DeviceCut, LlamacppBase
     from solver.options.supply import Supply
 
 __all__ = ["Mix", "fewest_unlike", "free_now", "unlike_place"]
@@ -34,7 +33,7 @@ class Mix:
     """Devices of unlike kinds, the largest first, with the machine of each, and the cut over them."""
 
     devices: tuple[tuple[Kind, Machine], ...]
-    cut: Cut
+    cut: DeviceCut
 
     @property
     def kinds(self) -> dict[Kind, int]:
@@ -136,7 +135,7 @@ def _on_fewest(
         if not base.cutter.can_fit(budgets) or not _has_head(base, chosen):
             continue
         cuts += 1
-        cut = base.cutter.cut(budgets)
+        cut = base.cut([kind for kind, _ in devices])
         if cut is not None:
             return Mix(tuple(devices), cut)
     return _on_any(base, useful, ordered, most, count)
@@ -199,7 +198,7 @@ def _on_any(
     if taken is None or not _has_head(base, taken):
         return None
     found = _largest(taken, wanted, [kind for kind in ordered if kind in wanted], count)
-    cut = base.cutter.cut(_budgets(base, [kind for kind, _ in found]))
+    cut = base.cut([kind for kind, _ in found])
     return None if cut is None or len(found) < count else Mix(tuple(found), cut)
 
 
