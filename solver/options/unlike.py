@@ -126,18 +126,23 @@ def _on_fewest(
     sorts: dict[tuple[tuple[Kind, int], ...], list[Machine]] = {}
     for machine, counts in useful:
         sorts.setdefault(tuple(sorted(counts.items())), []).append(machine)
+    mixes: list[Mix] = []
     cuts = 0
     for chosen in _sets_of_machines(sorts, count):
         devices = _largest(chosen, most, ordered, count)
-        if len(devices) < count or cuts >= _MOST_CUTS:
-            continue
-        budgets = _budgets(base, [kind for kind, _ in devices])
-        if not base.cutter.can_fit(budgets) or not _has_head(base, chosen):
+        if cuts >= _MOST_CUTS or (mixes and len(chosen) > mixes[0].nodes):
+            break
+        kinds = [kind for kind, _ in devices]
+        if len(devices) < count or not base.cutter.can_fit(_budgets(base, kinds)) or not _has_head(base, chosen):
             continue
         cuts += 1
-        cut = base.cut([kind for kind, _ in devices])
+        cut = base.cut(kinds)
         if cut is not None:
-            return Mix(tuple(devices), cut)
+            mixes.append(Mix(tuple(devices), cut))
+    if mixes:
+        # As options are ranked: what is free first, then what leaves most room.
+        order = {True: 0, None: 1, False: 2}
+        return min(mixes, key=lambda mix: (order[free_now(mix, supply)], -mix.cut.cut.room_bytes))
     return _on_any(base, useful, ordered, most, count)
 
 

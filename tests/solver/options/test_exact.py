@@ -280,15 +280,17 @@ def of_place(option: Option, machines: Cluster) -> Cluster:
 @SLOW
 def test_every_exact_option_of_llamacpp_passes_the_audit_of_its_engine(machines: Cluster) -> None:
     """The cut is laid into the engine's own problem for the machines of the option, and no rule is broken."""
-    one = OFFERS[0]
-    assert one.inventory is not None
-    assert one.workload is not None
-    for option in ask([one], machines).exact:
+    offered = OFFERS[0]
+    assert offered.inventory is not None
+    assert offered.workload is not None
+    for option in ask([offered], machines).exact:
         place = of_place(option, machines)
         if option.place.cpu:
             hosts = {stage.node for stage in option.stages if stage.device.endswith("/cpu")}
-            place = replace(place, nodes=tuple(replace(m, gpus=()) if m.name in hosts else m for m in place.nodes))
-        problem = llamacpp(one.inventory, place, one.workload, NO_RULES).problem
+            place = replace(
+                place, nodes=tuple(replace(m, gpus=(), unified=False) if m.name in hosts else m for m in place.nodes)
+            )
+        problem = llamacpp(offered.inventory, place, offered.workload, NO_RULES).problem
         names = {name.name for name in problem.nodes}
         stages = tuple(
             Stage(stage.start, stage.end, stage.device if stage.device in names else stage.node)
