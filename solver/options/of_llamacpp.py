@@ -100,7 +100,7 @@ class _Needs:
         self._profile = profile_of(DEFAULT_BUILD)
         self._settings = planned_settings(self._profile, inventory, workload)
         self._most = self._with(MOST_DEVICES)
-        self._more: dict[int, int] = {}
+        self._more: dict[int, int] = {MOST_DEVICES: 0}
         self.host_bytes = self._on_host() if apart else 0
 
     @property

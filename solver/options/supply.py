@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from solver.options.kinds import Family, Kind, Machine, seats_by_kind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
 __all__ = ["KindSupply", "Supply", "supply_of"]
 
@@ -79,13 +79,28 @@ class KindSupply:
         return (head, *[machine for machine in having if machine is not head][: nodes - 1])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Supply:
     """Machines that all reach one another: by kind of card and unified memory, and the hosts of those without cards."""
 
     machines: tuple[Machine, ...]
     kinds: tuple[KindSupply, ...]
     hosts: tuple[KindSupply, ...]
+
+    @cached_property
+    def free_mixes(self) -> dict[tuple[tuple[tuple[Kind, int], ...], int], bool | None]:
+        """Return the mixes that were asked about, with the number of nodes, and whether they are free."""
+        return {}
+
+    @cached_property
+    def surely_free(self) -> tuple[tuple[Machine, Mapping[Kind, int]], ...]:
+        """Return how many of each kind every machine has free for certain."""
+        return tuple((machine, machine.free_counts(unknown=False)) for machine in self.machines if machine.seats)
+
+    @cached_property
+    def perhaps_free(self) -> tuple[tuple[Machine, Mapping[Kind, int]], ...]:
+        """Return the same where all that nobody speaks of is free."""
+        return tuple((machine, machine.free_counts(unknown=True)) for machine in self.machines if machine.seats)
 
 
 def supply_of(machines: Iterable[Machine]) -> Supply:

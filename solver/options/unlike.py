@@ -90,12 +90,33 @@ def free_now(mix: Mix, supply: Supply) -> bool | None:
     wanted = mix.kinds
     if any(kind.type.family is Family.HOST for kind in wanted):
         return None
+    key = (tuple(sorted(wanted.items())), mix.nodes)
+    if key not in supply.free_mixes:
+        supply.free_mixes[key] = _has_free(wanted, mix.nodes, supply)
+    return supply.free_mixes[key]
+
+
+def _has_free(wanted: Mapping[Kind, int], nodes: int, supply: Supply) -> bool | None:
     answers = []
-    for unknown in (False, True):
-        having = [(machine, machine.free_counts(unknown=unknown)) for machine in supply.machines]
-        found = _cover(wanted, [(machine, {kind: counts[kind] for kind in wanted}) for machine, counts in having])
-        answers.append(found is not None and len(found) <= mix.nodes)
+    for having in (supply.surely_free, supply.perhaps_free):
+        found = _cover(wanted, _few_of_each(having, wanted))
+        answers.append(found is not None and len(found) <= nodes)
     return True if answers[0] else None if answers[1] else False
+
+
+def _few_of_each(
+    having: Sequence[tuple[Machine, Mapping[Kind, int]]], wanted: Mapping[Kind, int]
+) -> list[tuple[Machine, Mapping[Kind, int]]]:
+    """Return machines that have what is wanted, of those that have as much no more than could be of use."""
+    most = sum(wanted.values())
+    seen: dict[tuple[int, ...], int] = {}
+    found = []
+    for machine, counts in having:
+        useful = tuple(min(counts.get(kind, 0), number) for kind, number in wanted.items())
+        seen[useful] = seen.get(useful, 0) + 1
+        if any(useful) and seen[useful] <= most:
+            found.append((machine, counts))
+    return found
 
 
 def _offered(
@@ -142,7 +163,9 @@ def _on_fewest(
     if mixes:
         # As options are ranked: what is free first, then what leaves most room.
         order = {True: 0, None: 1, False: 2}
-        return min(mixes, key=lambda mix: (order[free_now(mix, supply)], -mix.cut.cut.room_bytes))
+        distinct = {tuple(mix.kinds.items()): mix for mix in mixes}
+        free = {kinds: order[free_now(mix, supply)] for kinds, mix in distinct.items()}
+        return min(mixes, key=lambda mix: (free[tuple(mix.kinds.items())], -mix.cut.cut.room_bytes))
     return _on_any(base, useful, ordered, most, count)
 
 

@@ -51,8 +51,37 @@ class Recall(Generic[Answer]):
         return answer
 
 
+class _Key:
+    """A key whose hash is worked out once: it is asked for at every device of every question."""
+
+    __slots__ = ("_hash", "facts")
+
+    def __init__(self, facts: tuple[Hashable, ...]) -> None:
+        self.facts = facts
+        self._hash = hash(facts)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Key) and (self is other or self.facts == other.facts)
+
+
+_keys: Final[OrderedDict[int, tuple[Inventory, _Key]]] = OrderedDict()
+
+
 def shape_key(inventory: Inventory) -> Hashable:
     """Return all of a model that its graph follows from but for the sizes of its tensors."""
+    known = _keys.get(id(inventory))
+    if known is None:
+        known = (inventory, _Key(_facts(inventory)))
+        _keys[id(inventory)] = known
+        if len(_keys) > _KEPT_ANSWERS:
+            _keys.popitem(last=False)
+    return known[1]
+
+
+def _facts(inventory: Inventory) -> tuple[Hashable, ...]:
     return (
         inventory.format,
         inventory.architecture,
