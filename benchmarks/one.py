@@ -19,6 +19,7 @@ import msgspec
 
 from benchmarks.families import families_of
 from benchmarks.family import RIVALS
+from benchmarks.public.folder import PublicDataError
 from benchmarks.records import SCHEMA, Case, Record, to_line
 from benchmarks.strategies import STRATEGIES
 from solver.effort import Effort
@@ -62,8 +63,12 @@ def problem_of(case: Case) -> Problem:
 
 
 def unfinished(case: Case, failure: str, wall: float) -> Record:
-    """Return the record of a run that was ended from outside or broke down."""
-    return _record(case, problem_of(case), None, failure, wall, 0.0)
+    """Return the record of a run that was ended from outside or broke down; without its files a problem has no size."""
+    try:
+        problem = problem_of(case)
+    except PublicDataError:
+        problem = None
+    return _record(case, problem, None, failure, wall, 0.0)
 
 
 def _load_libraries(strategy: str) -> None:
@@ -104,14 +109,14 @@ def _gap(value: Value | None, bound: Value | float | None) -> float | None:
 
 
 def _record(
-    case: Case, problem: Problem, answer: Answer | None, failure: str | None, wall: float, processor: float
+    case: Case, problem: Problem | None, answer: Answer | None, failure: str | None, wall: float, processor: float
 ) -> Record:
     value, bound = (None, None) if answer is None else (answer.value, answer.bound)
     return Record(
         schema=SCHEMA,
         case=case,
-        blocks=len(problem.blocks),
-        nodes=len(problem.nodes),
+        blocks=0 if problem is None else len(problem.blocks),
+        nodes=0 if problem is None else len(problem.nodes),
         outcome="failed" if answer is None else answer.outcome.value,
         exact=None if value is None else str(value),
         value=None if value is None else float(value),

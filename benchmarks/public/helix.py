@@ -28,12 +28,13 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from benchmarks.public.folder import PublicDataError
-from solver.problem import Block, Ends, Link, LinkPair, Links, Node, Problem, Rules
+from benchmarks.public.plain import NO_ENDS, joined, read_text
+from solver.problem import Block, Link, LinkPair, Links, Node
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from solver.problem import Placement
+    from solver.problem import Placement, Problem
 
 __all__ = [
     "CLUSTERS",
@@ -99,7 +100,7 @@ Layout = tuple[HelixRun, ...]
 
 @dataclass(frozen=True, slots=True)
 class PublishedLayout:
-    """A layout that the authors publish. `value` is what their own logs say that it carries, None where none does."""
+    """A published layout. `tokens_per_second` is what the authors' logs say that it carries, None where none does."""
 
     instance: str
     solution: str
@@ -216,17 +217,16 @@ def chain_problem(instance: HelixInstance) -> Problem:
     # Where links are alike, nodes of a kind are interchangeable; listing them all would hide it.
     ((usual, _),) = Counter(links.values()).most_common(1)
     pairs = tuple(LinkPair(*ends, link) for ends, link in links.items() if link != usual)
-    return Problem(
-        blocks=(Block(1, 0, 1, None, 0),) * instance.layers,
-        ends=Ends(input_bytes=0, output_bytes=0, tied_bytes=0, host_bytes=0),
-        nodes=tuple(
+    return joined(
+        (Block(1, 0, 1, None, 0),) * instance.layers,
+        NO_ENDS,
+        tuple(
             Node(name, node.max_layers, None, tuple(ceil(10**9 / rate) for rate in node.tokens_per_second))
             for name, node in zip(names, instance.nodes, strict=True)
         ),
+        Links(usual, pairs),
         activation_bytes=_SCALE,
         context_tokens=None,
-        links=Links(usual, pairs),
-        rules=Rules(pins=(), first=None, last=None, order=(), exclude=(), max_nodes=None, min_blocks=1),
     )
 
 
@@ -239,7 +239,7 @@ def _rows(path: Path) -> dict[str, str]:
     """Return the text of every constraint under its name, on one line each."""
     rows: dict[str, list[str]] = {}
     name = None
-    for line in _text(path).partition("Subject To\n")[2].partition("\nBounds")[0].splitlines():
+    for line in read_text(path).partition("Subject To\n")[2].partition("\nBounds")[0].splitlines():
         begins = _ROW.match(line)
         if begins:
             name = begins[1]
@@ -281,12 +281,5 @@ def _kinds(path: Path) -> tuple[str, ...]:
 
 def _parsed(path: Path) -> ConfigParser:
     parser = ConfigParser()
-    parser.read_string(_text(path), source=path.name)
+    parser.read_string(read_text(path), source=path.name)
     return parser
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise PublicDataError(f"{path.name}: {error.strerror}. docs/benchmarks.md names the folder of data.") from error

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from solver.cli.inputs import cluster_of
-from solver.cli.options import ClusterOptions, EngineOptions, RuleOptions, WorkloadOptions
+from solver.cli.options import ClusterOptions, EngineOptions, WorkloadOptions
 from solver.cli.reading import ReadOptions
+from solver.cli.rule_names import with_members
+from solver.cli.search_options import RuleOptions
 from solver.engines.table import ENGINES
 from solver.engines.variants import ModelVariants
 from solver.errors import UsageError
@@ -58,10 +60,12 @@ def question_of(
     if problem.problem is not None:
         _refuse_beside_problem(where, model, reading, cluster, workload, engine)
         asked = read_problem(problem.problem)
-        return Question(checked(replace(asked, rules=_merged(asked.rules, rules)), where), None, None, None, ())
+        given = with_members(rules.rules(), [node.name for node in asked.nodes], where)
+        merged = replace(asked, rules=_merged(asked.rules, given, rules))
+        return Question(checked(merged, where), None, None, None, ())
     machines = cluster_of(cluster, command, has_model=model is not None)
     inventory, remarks = _example() if model is None else (reading.read(model), ())
-    own = rules.rules()
+    own = with_members(rules.rules(), [node.name for node in machines.nodes], where)
     setting, asked = setting_of(inventory, machines, workload, engine, own, command)
     path = None if model is None or has_scheme(model) else str(Path(model).absolute())
     variants = ModelVariants(inventory, machines, setting.workload, own, ENGINES[engine.engine].build)
@@ -149,9 +153,8 @@ def _refuse_beside_problem(
                 )
 
 
-def _merged(own: Rules, options: RuleOptions) -> Rules:
+def _merged(own: Rules, given: Rules, options: RuleOptions) -> Rules:
     """Return the problem's rules with those that flags give in place of its own."""
-    given = options.rules()
     return replace(
         own,
         pins=given.pins or own.pins,

@@ -5,17 +5,16 @@ from __future__ import annotations
 import subprocess
 import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
+from benchmarks import __main__ as core
 from benchmarks import compare
-from benchmarks.__main__ import main
+from benchmarks.__main__ import _MODULES, main
 from benchmarks.compare import Change, Verdict, changes
 from benchmarks.records import SCHEMA, Case, Record, read_records, to_line
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NAME = "unlike-78x10 (small), 90% full, seed 0, balance, layerfit, seed 0, 1 workers"
 CASE = Case(
@@ -170,6 +169,17 @@ def test_a_line_that_is_no_record_is_refused_with_its_place(
 
     assert 2 == main(["compare", str(tmp_path / "a.jsonl"), str(tmp_path / "a.jsonl")])
     assert f"benchmarks compare: {problem}\n" == capsys.readouterr().err
+
+
+def test_every_measurement_with_a_form_of_its_own_is_a_command() -> None:
+    """Named in the help, and a module with a main block."""
+    for name, module in _MODULES.items():
+        found = find_spec(module)
+
+        assert name in (core.__doc__ or "")
+        assert found is not None
+        assert found.origin is not None
+        assert 'if __name__ == "__main__":' in Path(found.origin).read_text(encoding="utf-8")
 
 
 def test_an_unknown_command_shows_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:

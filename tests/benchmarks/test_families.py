@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from benchmarks.families import FAMILIES, SMALL
-from benchmarks.one import answered
-from benchmarks.public.folder import instances_folder
+from benchmarks.one import answered, unfinished
+from benchmarks.public.folder import PublicDataError, instances_folder
 from benchmarks.records import Case, to_line
 from benchmarks.strategies import STRATEGIES, SUBJECT, missing_library
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from pathlib import Path
 
     from benchmarks.family import Family
 
@@ -65,6 +66,21 @@ def test_a_strategy_agrees_with_the_solver_on_a_small_instance(strategy: str) ->
         assert own.value == pytest.approx(other.value, rel=1e-6)
     elif other.value is not None:
         assert own.value <= other.value
+
+
+def test_a_public_instance_whose_file_is_missing_is_a_failed_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, validate_document: Callable[[Mapping[str, Any]], None]
+) -> None:
+    """Where the folder of instances is there, but not that file."""
+    (tmp_path / "instances").mkdir()
+    monkeypatch.setenv("LAYERFIT_DATA", str(tmp_path))
+    asked = case(SMALL["exo-cards"], "nodes")
+    with pytest.raises(PublicDataError) as caught:
+        answered(asked)
+    record = unfinished(asked, str(caught.value), 0.0)
+
+    assert "model_cards.json: No such file or directory. docs/benchmarks.md names the folder of data." == record.failure
+    validate_document(json.loads(to_line(record)))
 
 
 def test_small_families_are_those_of_full_size() -> None:

@@ -7,12 +7,11 @@ local devices. Every other device is behind an RPC server of its own, a host's p
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import permutations
 from typing import TYPE_CHECKING, Final
 
+from solver.engines.devices import DeviceName, device_links, device_rules, one_device
 from solver.engines.llamacpp.profile import backend_of
 from solver.errors import InputError
-from solver.problem import Link, LinkPair, Links
 from solver.wording import quoted
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
     from solver.cluster import Cluster, ClusterNode
     from solver.engines.llamacpp.facts import Backend
-    from solver.problem import Rules
+    from solver.problem import Links, Rules
 
 __all__ = ["Seat", "head_of", "links_of", "rules_of", "seats_of"]
 
@@ -30,7 +29,7 @@ _MOST_SEATS: Final = 480
 _ANY: Final = replace(backend_of("CUDA0"), name="unknown", alignment_bytes=256, exact=False)
 """A card of which nothing is known: it rounds up as the coarsest of all kinds does."""
 
-_INSIDE: Final = Link(latency_ns=0, bytes_per_second=None, forbidden=False)
+_TAKES: Final = "a stage"
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,49 +135,26 @@ def head_of(cluster: Cluster, seats: tuple[Seat, ...], rules: Rules) -> Seat | N
 
 
 def rules_of(rules: Rules, seats: tuple[Seat, ...], head: Seat | None) -> Rules:
-    """Return the rules with names of machines made names of devices; excluded ones are no devices any more.
+    """Return the rules of devices, with the head's device first.
 
     Raises:
         InputError: a rule names a machine of several devices where one device is meant.
     """
-
-    def named(name: str, rule: str) -> str:
-        seat = _only(name, seats, rule)
-        return name if seat is None else seat.node
-
-    return replace(
-        rules,
-        pins=tuple((block, named(name, "pin")) for block, name in rules.pins),
-        first=rules.first if head is None else head.node,
-        last=None if rules.last is None else named(rules.last, "last"),
-        order=tuple(named(name, "order") for name in rules.order),
-        exclude=(),
-    )
-
-
-def _only(name: str, seats: tuple[Seat, ...], rule: str) -> Seat | None:
-    """Return the device of a name, None where there is none: that is refused with all other rules."""
-    found = [seat for seat in seats if name == seat.node] or [seat for seat in seats if name == seat.machine.name]
-    if len(found) > 1:
-        raise InputError(
-            f"rule {rule}",
-            f"{quoted(name)} has {len(found)} devices that take a stage each; expected one of them. "
-            f"Write {quoted(found[0].node)}.",
-        )
-    return found[0] if found else None
+    # What the rule on the first stage names is the head's machine, which may have several devices.
+    other = rules if head is None else replace(rules, first=head.node)
+    return device_rules(other, _names(seats), _TAKES)
 
 
 def links_of(cluster: Cluster, seats: tuple[Seat, ...]) -> Links:
     """Return links between devices: those of their machines, and inside a machine one that costs nothing."""
-    default = Link(latency_ns=cluster.latency_ns, bytes_per_second=cluster.bytes_per_second, forbidden=False)
-    own = {
-        (link.source, link.target): Link(link.latency_ns, link.bytes_per_second, forbidden=link.forbidden)
-        for link in cluster.links
-    }
-    pairs = []
-    for source, target in permutations(seats, 2):
-        inside = source.machine.name == target.machine.name
-        link = _INSIDE if inside else own.get((source.machine.name, target.machine.name), default)
-        if link != default:
-            pairs.append(LinkPair(source.node, target.node, link))
-    return Links(default=default, pairs=tuple(pairs))
+    return device_links(cluster, _names(seats))
+
+
+def _names(seats: tuple[Seat, ...]) -> tuple[DeviceName, ...]:
+    return tuple(DeviceName(seat.node, seat.machine.name) for seat in seats)
+
+
+def _only(name: str, seats: tuple[Seat, ...], rule: str) -> Seat | None:
+    """Return the device of a name, None where there is none: that is refused with all other rules."""
+    found = one_device(name, _names(seats), rule, _TAKES)
+    return None if found is None else next(seat for seat in seats if seat.node == found.name)

@@ -10,17 +10,8 @@ import pytest
 from support.planted import Planted, says
 from support.problems import problem_of
 
-from solver.cli.options import (
-    ClusterOptions,
-    EngineOptions,
-    FrontierOptions,
-    LimitOptions,
-    ObjectiveOptions,
-    PlanOutputOptions,
-    ProblemOptions,
-    RuleOptions,
-    WorkloadOptions,
-)
+from solver.cli.options import ClusterOptions, EngineOptions, PlanOutputOptions, ProblemOptions, WorkloadOptions
+from solver.cli.search_options import FrontierOptions, LimitOptions, ObjectiveOptions, RuleOptions
 from solver.example import sample_cluster_text
 from solver.problem import Placement, Stage
 from solver.problem_file import problem_to_document
@@ -301,7 +292,7 @@ BAD_INPUT: list[tuple[list[str], str]] = [
     (["--objective", "speed"], f'objective: "speed" is not one; {EIGHT}'),
     (["--context", "0"], "layerfit plan, --context: 0 is too small; expected a whole number from 1. Raise it."),
     (["--first", "z", "--problem", "{problem}"],
-     'layerfit plan, rules.first: no node is called "z"; expected one of "n0", "n1", "n2". Correct the name.'),
+     'layerfit plan, --first: no node is called "z"; expected one of "n0", "n1", "n2". Correct the name.'),
     (["--pin", "4=n0", "--problem", "{problem}"],
      "layerfit plan, rules.pin[0]: block 4 is not there; expected 0 to 3. Correct it."),
     (["--problem", "{folder}/none.json"],
