@@ -9,6 +9,7 @@ from solver.measures import stage_load
 from solver.objectives import OBJECTIVES
 from solver.problem import Links
 from solver.solve import Outcome, solve
+from solver.wording import counted
 
 if TYPE_CHECKING:
     from solver.effort import Effort
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from solver.solve import Solution
 
 __all__ = ["Cut", "CutStage", "Cutter"]
+
+_GB = 10**9
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,15 @@ class Cutter:
     def can_fit(self, budgets: tuple[int, ...]) -> bool:
         """Return whether arithmetic leaves it open: all together in all budgets, the largest block in the largest."""
         return bool(budgets) and self.total_bytes <= sum(budgets) and self._largest_at_least() <= max(budgets)
+
+    def shortfall(self, budgets: tuple[int, ...]) -> str:
+        """Return why there is no cut over devices of these budgets."""
+        held, left = f"{self.total_bytes / _GB:,.3f} GB", f"{sum(budgets) / _GB:,.3f} GB"
+        devices = counted(len(budgets), "device")
+        if self.total_bytes > sum(budgets):
+            return f"its blocks take {held}; {devices} may take {left} of them"
+        most = f"{max(budgets) / _GB:,.3f} GB"
+        return f"its blocks take {held} of the {left} that {devices} may take, and do not divide into runs up to {most}"
 
     def cut(self, budgets: tuple[int, ...]) -> Cut | None:
         """Return the cut over devices of these budgets that leaves the most room, None where there is none."""

@@ -97,7 +97,9 @@ def exact_options(
         if asked.is_open:
             verdicts = [Verdict.NOT_ASKED if one is Verdict.REFUTED else one for one in verdicts]
             notes.append(f"{offer.artifact.name}: the time was up before all places were settled; some may be missing.")
-        judged.extend(replace(option, verdict=one) for option, one in zip(mine, verdicts, strict=True))
+        for option, one in zip(mine, verdicts, strict=True):
+            note = asked.why_refuted(option) if one is Verdict.REFUTED else ""
+            judged.append(replace(option, verdict=one, note=note))
         if asked.refusal:
             notes.append(asked.refusal)
     return ExactAnswer(tuple(judged), tuple(found), tuple(dict.fromkeys(notes)))

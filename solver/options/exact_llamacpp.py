@@ -10,6 +10,7 @@ from solver.options.kinds import DeviceType, Family
 from solver.options.like import like_place, shapes
 from solver.options.of_llamacpp import MOST_DEVICES
 from solver.options.option import PlacedStage, Verdict
+from solver.options.pool import GB
 from solver.options.simple import LLAMACPP
 from solver.options.unlike import fewest_unlike, free_now, unlike_place
 
@@ -72,6 +73,24 @@ class LlamacppOptions:
         known = [answer for answer in answers if answer is not None]
         return Verdict.of(any(known)) if known else Verdict.NOT_ASKED
 
+    def why_refuted(self, option: Option) -> str:
+        """Return why a refuted option does not hold."""
+        place = option.place
+        if place.cpu:
+            base = self._bases.of(_HOST)
+            budgets = [] if base is None else [base.budget(kind) for _, kind in self._hosts()]
+            return "" if base is None else base.cutter.shortfall((max(budgets, default=0),))
+        for supply in self._supplies:
+            for offer in supply.kinds:
+                base = self._bases.of(frozenset({offer.kind.type}))
+                if base is None or offer.kind.label != place.gpu_class or not offer.having(place.cards):
+                    continue
+                if base.cut((offer.kind,) * place.cards) is not None:
+                    size = f"{base.host_bytes / GB:,.3f} GB"
+                    return f"no such node has the {size} of host memory that stay where llama.cpp is started"
+                return base.cutter.shortfall((base.budget(offer.kind),) * place.cards)
+        return ""
+
     def _holds(self, offer: KindSupply, cards: int) -> bool | None:
         base = self._bases.of(frozenset({offer.kind.type}))
         if base is None:
@@ -90,12 +109,11 @@ class LlamacppOptions:
 
     def _fitting_hosts(self, base: LlamacppBase) -> list[tuple[Machine, Kind]]:
         """Return the machines whose host holds a whole replica, each once."""
+        return [(machine, kind) for machine, kind in self._hosts() if base.budget(kind) >= base.cutter.total_bytes]
+
+    def _hosts(self) -> list[tuple[Machine, Kind]]:
         every = {machine.position: machine for supply in self._supplies for machine in supply.machines}
-        return [
-            (machine, machine.host)
-            for machine in every.values()
-            if machine.host is not None and base.budget(machine.host) >= base.cutter.total_bytes
-        ]
+        return [(machine, machine.host) for machine in every.values() if machine.host is not None]
 
     def _in_one_host(self) -> Iterator[Option]:
         base = self._bases.of(_HOST)
@@ -151,8 +169,7 @@ class LlamacppOptions:
         if base is None:
             return
         caps = {offer.kind: self._least_of(offer.kind) for offer in offers}
-        mix = fewest_unlike(base, supply, types, caps)
-        if mix is not None:
+        for mix in fewest_unlike(base, supply, types, caps):
             hosts = sum(any(machine.offers(kind) for kind in mix.kinds) for machine in supply.machines)
             devices = list(mix.devices)
             yield self._option(base, unlike_place(mix), devices, mix.cut, hosts, free_now(mix, supply))

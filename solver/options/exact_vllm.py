@@ -72,6 +72,15 @@ class VllmOptions:
             return Verdict.NOT_ASKED
         return Verdict.of(any(self._ranks.cut(offer.kind, width, place.nodes) is not None for offer in offers))
 
+    def why_refuted(self, option: Option) -> str:
+        """Return why a refuted option does not hold."""
+        width, place = option.place.gpus_per_node or 0, option.place
+        for supply in self._supplies:
+            for offer in supply.kinds:
+                if offer.kind.label == place.gpu_class and len(offer.having(width)) >= place.nodes:
+                    return self._ranks.shortfall(offer.kind, width, place.nodes)
+        return ""
+
     def _on_like(self, whole: KindSupply, fabric: str, inside: KindSupply) -> Iterator[Option]:
         """Yield the places of one kind: on one node wherever it is, on several inside a fabric."""
         best: dict[int, tuple[int, int]] = {}

@@ -10,6 +10,7 @@ from solver.options.option import Verdict
 from solver.options.pool import GB
 from solver.options.ranking import quality
 from solver.options.simple import LLAMACPP, longest_context
+from solver.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -30,13 +31,13 @@ def explanation(lines: Sequence[Line], number: int, context_tokens: int, policy:
 def _figures(line: Line) -> Iterator[str]:
     if line.simple is not None:
         option = line.simple
-        yield f"Arithmetic: {_amounts(option)}; {option.hosts} node(s) offer such a place."
+        yield f"Arithmetic: {_amounts(option)}; {_offered(option)}."
         if option.verdict is Verdict.REFUTED:
             yield f"The solver refutes it: {option.note or 'no cut of its blocks fits there'}."
     if line.exact is not None:
         option = line.exact
         proof = f", proved by {option.proof}" if option.proof else ""
-        yield f"Solver: {_amounts(option)}{proof}; {option.hosts} node(s) offer such a place."
+        yield f"Solver: {_amounts(option)}{proof}; {_offered(option)}."
         for stage in option.stages:
             yield (
                 f"  {stage.device}: blocks {stage.start}–{stage.end - 1}, "
@@ -49,6 +50,11 @@ def _figures(line: Line) -> Iterator[str]:
     shown = "unknown" if bits is None else f"{float(bits):.3f}"
     worth = float(quality(bits, cpu=leading.place.cpu))
     yield f"Quality {worth:.3f} from {shown} bits a weight."
+
+
+def _offered(option: Option) -> str:
+    nodes = counted(option.hosts, "node")
+    return f"{nodes} {'offers' if option.hosts == 1 else 'offer'} such a place"
 
 
 def _amounts(option: Option) -> str:
@@ -77,7 +83,8 @@ def _raises(lines: Sequence[Line], number: int, context_tokens: int, policy: Pol
             rank = _rank_with(lines, number, replace(option, place=place))
             if rank < number:
                 found = True
-                yield f"At a context of {tokens:,} tokens arithmetic fits it on {fewer} card(s): it would be #{rank}."
+                cards = counted(fewer, "card")
+                yield f"At a context of {tokens:,} tokens arithmetic fits it on {cards}: it would be #{rank}."
     before = lines[number - 2].leading
     if not found and before.artifact == option.artifact:
         yield f"No single change here raises it; the same artifact on {before.place.label} is before it."

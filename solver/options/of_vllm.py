@@ -62,6 +62,13 @@ class VllmRanks:
         """Return why the engine refuses the artifact even on single cards, "" where it does not."""
         return self._refused.get(1, "")
 
+    def shortfall(self, kind: Kind, width: int, ranks: int) -> str:
+        """Return why there is no cut over so many ranks."""
+        base = self._base(kind, width, several=ranks > 1)
+        if base is None:
+            return self._refused[width].rstrip(".")
+        return base.cutter.shortfall((base.budget_bytes,) * ranks)
+
     @property
     def is_open(self) -> bool:
         """Return whether a question was left without an answer."""

@@ -73,7 +73,7 @@ class Option:
     `need_bytes` and `have_bytes` are of the fullest card, or of the host. `hosts` counts the nodes that offer such a
     place, `free_now` is None where nobody says what is in use. `order` is that of the artifact among all, for ties.
     `longest_context` is in tokens, None where unknown or without limit. Stages and what proves the cut are the
-    solver's; `verdict` is about simple options.
+    solver's; `verdict` is about simple options, and `note` says why one is refuted.
     """
 
     artifact: Artifact

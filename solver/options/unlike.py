@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Mix", "fewest_unlike", "free_now", "unlike_place"]
 
 _MOST_TRIES: Final = 2000
-_MOST_CUTS: Final = 12
+_MOST_CUTS: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +51,10 @@ class Mix:
 
 def fewest_unlike(
     base: LlamacppBase, supply: Supply, types: frozenset[DeviceType], caps: Mapping[Kind, int | None]
-) -> Mix | None:
-    """Return the mix of memories of exactly these types with the fewest devices; None where there is none.
+) -> tuple[Mix, ...]:
+    """Return the mixes of memories of exactly these types with the fewest devices, on the fewest nodes.
+
+    Of many the first few, those with most memory first: which are free now must not decide what is an option.
 
     `caps` has, for every kind, how many of it would suffice alone; None where none would.
     """
@@ -60,8 +62,10 @@ def fewest_unlike(
     ordered = sorted(most, key=lambda kind: (-base.budget(kind), kind))
     devices = [kind for kind in ordered for _ in range(min(most[kind], MOST_DEVICES))][:MOST_DEVICES]
     count = base.cutter.fewest(_budgets(base, devices))
-    found = None if count is None or count < 2 else _on_fewest(base, supply, most, ordered, count)  # noqa: PLR2004
-    return found if found is not None and {kind.type for kind in found.kinds} == types else None
+    if count is None or count < 2:  # noqa: PLR2004 - unlike ones
+        return ()
+    found = _on_fewest(base, supply, most, ordered, count)
+    return tuple(mix for mix in found if {kind.type for kind in mix.kinds} == types)
 
 
 def unlike_place(mix: Mix) -> Place:
@@ -140,33 +144,29 @@ def _budgets(base: LlamacppBase, kinds: Sequence[Kind]) -> tuple[int, ...]:
 
 def _on_fewest(
     base: LlamacppBase, supply: Supply, most: Mapping[Kind, int], ordered: Sequence[Kind], count: int
-) -> Mix | None:
-    """Return the mix of so many devices on the fewest machines that a search of bounded length finds."""
+) -> list[Mix]:
+    """Return mixes of so many devices on the fewest machines that a search of bounded length finds."""
     machines = [(machine, _useful(machine, most)) for machine in supply.machines]
     useful = [(machine, counts) for machine, counts in machines if counts]
     sorts: dict[tuple[tuple[Kind, int], ...], list[Machine]] = {}
     for machine, counts in useful:
         sorts.setdefault(tuple(sorted(counts.items())), []).append(machine)
     mixes: list[Mix] = []
-    cuts = 0
+    tried: set[tuple[Kind, ...]] = set()
     for chosen in _sets_of_machines(sorts, count):
-        devices = _largest(chosen, most, ordered, count)
-        if cuts >= _MOST_CUTS or (mixes and len(chosen) > mixes[0].nodes):
+        if len(tried) >= _MOST_CUTS or (mixes and len(chosen) > mixes[0].nodes):
             break
-        kinds = [kind for kind, _ in devices]
-        if len(devices) < count or not base.cutter.can_fit(_budgets(base, kinds)) or not _has_head(base, chosen):
+        devices = _largest(chosen, most, ordered, count)
+        kinds = tuple(kind for kind, _ in devices)
+        if len(kinds) < count or kinds in tried or not base.cutter.can_fit(_budgets(base, kinds)):
             continue
-        cuts += 1
+        if not _has_head(base, chosen):
+            continue
+        tried.add(kinds)
         cut = base.cut(kinds)
         if cut is not None:
             mixes.append(Mix(tuple(devices), cut))
-    if mixes:
-        # As options are ranked: what is free first, then what leaves most room.
-        order = {True: 0, None: 1, False: 2}
-        distinct = {tuple(mix.kinds.items()): mix for mix in mixes}
-        free = {kinds: order[free_now(mix, supply)] for kinds, mix in distinct.items()}
-        return min(mixes, key=lambda mix: (free[tuple(mix.kinds.items())], -mix.cut.cut.room_bytes))
-    return _on_any(base, useful, ordered, most, count)
+    return mixes or _on_any(base, useful, ordered, most, count)
 
 
 def _useful(machine: Machine, most: Mapping[Kind, int]) -> dict[Kind, int]:
@@ -218,16 +218,16 @@ def _on_any(
     ordered: Sequence[Kind],
     most: Mapping[Kind, int],
     count: int,
-) -> Mix | None:
+) -> list[Mix]:
     """Return the mix of the largest devices on as few machines as hold just these."""
     devices = [kind for kind in ordered for _ in range(most[kind])][:count]
     wanted = {kind: devices.count(kind) for kind in devices}
     taken = _cover(wanted, useful)
     if taken is None or not _has_head(base, taken):
-        return None
+        return []
     found = _largest(taken, wanted, [kind for kind in ordered if kind in wanted], count)
     cut = base.cut([kind for kind, _ in found])
-    return None if cut is None or len(found) < count else Mix(tuple(found), cut)
+    return [] if cut is None or len(found) < count else [Mix(tuple(found), cut)]
 
 
 def _cover(wanted: Mapping[Kind, int], useful: Sequence[tuple[Machine, Mapping[Kind, int]]]) -> list[Machine] | None:

@@ -46,7 +46,7 @@ def explanation_text(line: Line, sentences: Sequence[str], paint: Paint) -> str:
 
 def _titles(lines: Sequence[Line]) -> tuple[str, ...]:
     exact = "solver" if any(line.exact or line.leading.verdict is not Verdict.NOT_ASKED for line in lines) else ""
-    return ("#", "artifact", "where", "GB needs/has", exact, "bits", "free now", "longest context", "")
+    return ("#", "artifact", "where", "GB needs/has", exact, "bits", "free now", "longest context")
 
 
 def _verdict(lines: Sequence[Line], paint: Paint) -> str:
@@ -73,7 +73,6 @@ def _row(line: Line) -> list[Cell]:
         "?" if bits is None else f"{float(bits):.2f}",
         Styled(free or "?", Style.GOOD if option.free_now else Style.FAINT),
         "" if context is None else f"{context:,}",
-        Styled(option.note, Style.FAINT),
     ]
 
 

@@ -124,7 +124,7 @@ def test_one_option_is_explained(pool: Path, layerfit: Layerfit, validate_docume
     assert (
         "#7  safetensors  on  2 nodes × 2 h100-80g on ib0\n"
         "\n"
-        "Arithmetic: 39.859 of 72.000 GB, 32.141 GB of room; 2 node(s) offer such a place.\n"
+        "Arithmetic: 39.859 of 72.000 GB, 32.141 GB of room; 2 nodes offer such a place.\n"
         "Quality 6.750 from 16.000 bits a weight.\n"
         "Rank: behind #6, which has fewer nodes (1 against 2).\n"
         "No single change here raises it: another artifact or another place is better by the order.\n"

@@ -66,7 +66,7 @@ def test_an_explanation_says_what_would_raise_an_option() -> None:
     lines = lines_of(GOLDEN)
 
     assert (
-        "Arithmetic: 64.540 of 72.000 GB, 7.460 GB of room; 2 node(s) offer such a place.",
+        "Arithmetic: 64.540 of 72.000 GB, 7.460 GB of room; 2 nodes offer such a place.",
         "Quality 6.564 from 6.564 bits a weight.",
         "Rank: first of all.",
         "Nothing ranks before it.",
@@ -97,7 +97,7 @@ def test_a_shorter_context_that_saves_a_card_is_said() -> None:
     both = lines_of(options([GOLDEN_ARTIFACTS[0], small], cards_alone, 150_000))
     assert ["small", "Q4_K_M"] == [line.leading.artifact.name for line in both]
     assert (
-        "At a context of 80,200 tokens arithmetic fits it on 1 card(s): it would be #1."
+        "At a context of 80,200 tokens arithmetic fits it on 1 card: it would be #1."
         == explanation(both, 2, 150_000, DEFAULT_POLICY)[-1]
     )
 
