@@ -1,7 +1,7 @@
 """Provers: each takes one level of a question and returns an interval of its least cost, perhaps with a placement.
 
-They run cheapest first (closed form, exact search, CP-SAT); intervals are intersected, and a level is proved when the
-cost of the best placement equals the bound.
+They run cheapest first (closed form, exact search, split rules of engines as a start, CP-SAT); intervals are
+intersected, and a level is proved when the cost of the best placement equals the bound.
 """
 
 from __future__ import annotations
@@ -11,14 +11,20 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Protocol
 
+from solver.baselines.starts import Baselines
 from solver.bounds import BOUNDS
 from solver.descent import descend
+from solver.exact.machines import answers
+from solver.exact.machines.canonical import canonical_placement
+from solver.exact.machines.search import MachineSearch
 from solver.exact.prefix import TableError
 from solver.exact.searches import ChainAnswers, PrefixAnswers
+from solver.pooled_bounds import POOLED_BOUNDS
 from solver.question import NOTHING, Interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import ModuleType
 
     from solver.effort import Clock
     from solver.limits import Limits
@@ -30,9 +36,10 @@ __all__ = ["ClosedForm", "ConstraintSolver", "ExactSearch", "Prover", "provers_f
 
 
 class Prover(Protocol):
-    """One way of closing a level."""
+    """One way of closing a level. One that `searches` is not asked when the time is up."""
 
     name: str
+    searches: bool
 
     def prove(self, question: Question, clock: Clock, report: Report) -> Interval:
         """Return what this prover can say about the question in the time left."""
@@ -45,10 +52,12 @@ class ClosedForm:
     """Bounds by arithmetic; finds no placements."""
 
     name = "closed form"
+    searches = False
 
     def prove(self, question: Question, clock: Clock, report: Report) -> Interval:  # noqa: ARG002 - the protocol's
         """Return the arithmetic bound."""
-        lower = BOUNDS[question.objective.name](question.problem, question.limits)
+        bounds = BOUNDS if question.problem.is_plain else POOLED_BOUNDS
+        lower = bounds[question.objective.name](question.problem, question.limits)
         return Interval(lower=lower, placement=None, impossible=lower is None, interrupted=False)
 
     def canonical(
@@ -66,6 +75,7 @@ class ExactSearch:
     """The searches of `solver.exact`, chosen by what the question touches and by how many states they would have."""
 
     name = "exact search"
+    searches = True
 
     def __init__(self, problem: Problem) -> None:
         self._prefix = PrefixAnswers(problem)
@@ -137,16 +147,56 @@ class ExactSearch:
         return Interval(lower=None, placement=placement, impossible=placement is None, interrupted=False)
 
 
+class MachineProver:
+    """The search of `solver.exact.machines`, for problems whose nodes share machines or memories."""
+
+    name = "exact search"
+    searches = True
+
+    def __init__(self, problem: Problem) -> None:
+        self._search = MachineSearch(problem)
+
+    def prove(self, question: Question, clock: Clock, report: Report) -> Interval:
+        """Return the exact cost with a placement, a bound on it where memories are shared in turn, or nothing."""
+        name, limits, search = question.objective.name, question.limits, self._search
+
+        def spent() -> bool:
+            return clock.seconds_left <= 0
+
+        def attempt(tried: Limits) -> Interval:
+            with suppress(TableError):
+                return answers.within(search, tried, spent)
+            return NOTHING
+
+        if name in ("nodes", "latency", "offload"):
+            with suppress(TableError):
+                return answers.least(search, name, limits, spent)
+            return NOTHING
+        return descend(question, attempt, clock, report)
+
+    def canonical(
+        self,
+        problem: Problem,  # noqa: ARG002 - the protocol's
+        limits: Limits,
+        clock: Clock,
+        start: Placement,  # noqa: ARG002 - the protocol's
+    ) -> Placement | None:
+        """Return the canonical placement, or None if the search cannot tell."""
+        with suppress(TableError):
+            return canonical_placement(self._search, limits, lambda: clock.seconds_left <= 0)
+        return None
+
+
 class ConstraintSolver:
     """The CP-SAT model of `solver.model`."""
 
     name = "cp-sat"
+    searches = True
 
     def prove(self, question: Question, clock: Clock, report: Report) -> Interval:
         """Return what CP-SAT proves in the time left; that nothing fits is asked twice."""
-        from solver.model import run  # noqa: PLC0415 - OR-Tools takes a third of a second to import
-
         problem, limits, name = question.problem, question.limits, question.objective.name
+        run = _model_of(problem)
 
         def attempt(tried: Limits) -> Interval:
             return _interval(run.find(problem, tried, clock, None))
@@ -170,17 +220,29 @@ class ConstraintSolver:
         Raises:
             KeyboardInterrupt: an interrupt ended one of the runs.
         """
-        from solver.model import run  # noqa: PLC0415 - as above
-
-        fewest = run.minimise("nodes", problem, limits, clock, start, lambda _best, _bound: None, at_least=0)
-        if fewest.interrupted:
-            raise KeyboardInterrupt
-        if fewest.placement is None or not fewest.settled:
-            return None
-        answer = run.canonical_placement(problem, limits, clock, fewest.placement)
+        run = _model_of(problem)
+        if problem.is_plain:
+            fewest = run.minimise("nodes", problem, limits, clock, start, lambda _best, _bound: None, at_least=0)
+            if fewest.interrupted:
+                raise KeyboardInterrupt
+            if fewest.placement is None or not fewest.settled:
+                return None
+            start = fewest.placement
+        answer = run.canonical_placement(problem, limits, clock, start)
         if answer.interrupted:
             raise KeyboardInterrupt
         return answer.placement if answer.settled else None
+
+
+def _model_of(problem: Problem) -> ModuleType:
+    """Return the model of a problem: that of stages in order, or that of devices which share memories."""
+    if problem.is_plain:
+        from solver.model import run  # noqa: PLC0415 - OR-Tools takes a third of a second to import
+
+        return run
+    from solver.model import pooled_run  # noqa: PLC0415 - as above
+
+    return pooled_run
 
 
 def _interval(answer: Answer) -> Interval:
@@ -190,7 +252,10 @@ def _interval(answer: Answer) -> Interval:
 
 
 def provers_for(problem: Problem, *, exact: bool = True) -> tuple[Prover, ...]:
-    """Return the provers of a problem, cheapest first; `exact=False` leaves the exact searches out."""
+    """Return the provers of a problem, cheapest first; `exact=False` leaves CP-SAT alone with the arithmetic."""
+    if not problem.is_plain:
+        searches: tuple[Prover, ...] = (MachineProver(problem),) if exact else ()
+        return (ClosedForm(), *searches, ConstraintSolver())
     if exact:
-        return (ClosedForm(), ExactSearch(problem), ConstraintSolver())
+        return (ClosedForm(), ExactSearch(problem), Baselines(problem), ConstraintSolver())
     return (ClosedForm(), ConstraintSolver())

@@ -13,14 +13,15 @@ from solver.effort import Clock, Effort, Progress, silent
 from solver.errors import AuditError, InputError
 from solver.limits import NO_LIMITS, Limits, Value, kept_by
 from solver.provers import Prover, provers_for
-from solver.question import Question
+from solver.question import Interval, Question
 from solver.rules import violations
 
 if TYPE_CHECKING:
     from solver.objectives import Objective
     from solver.problem import Placement, Problem
+    from solver.question import Report
 
-__all__ = ["Bound", "Level", "Outcome", "Solution", "solve"]
+__all__ = ["Bound", "Level", "Outcome", "Solution", "Unreached", "solve"]
 
 
 class Outcome(StrEnum):
@@ -56,8 +57,19 @@ class Level:
 
 
 @dataclass(frozen=True, slots=True)
+class Unreached:
+    """One objective of a question without an answer: no value, but the bounds that any answer keeps to."""
+
+    objective: Objective
+    bound: Value | None
+    bounds: tuple[Bound, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Solution:
     """The outcome with its placement (None unless optimal or feasible) and levels.
+
+    `unreached` are the objectives where the outcome is unknown, in order; it is empty otherwise.
 
     `refuted_by` is the prover that showed that there is no placement, None unless infeasible. `canonical` is False
     where the time ran out before the one placement among equals was found.
@@ -71,6 +83,7 @@ class Solution:
     wall_ms: int
     refuted_by: str | None = None
     canonical: bool = True
+    unreached: tuple[Unreached, ...] = ()
 
 
 @dataclass(slots=True)
@@ -101,7 +114,6 @@ def solve(
     """
     if not objectives:
         raise InputError("objectives", "none is there; expected one or more. Name one, such as nodes.")
-    _refuse_counted_machines(problem, objectives)
     for objective in objectives:
         objective.needs(problem, objective.name)
     clock = Clock(effort)
@@ -111,11 +123,11 @@ def solve(
         chosen = provers_for(problem) if provers is None else provers
     except KeyboardInterrupt:
         state.interrupted = True
-        return _without_placement(state, clock)
-    for objective in objectives:
-        bounds = [] if state.open else _level(problem, objective, chosen, state, clock, progress)
+        return _without_placement(objectives, [], state, clock)
+    for number, objective in enumerate(objectives):
+        bounds = [] if state.open else _level(problem, objectives[number:], chosen, state, clock, progress)
         if state.best is None:
-            return _without_placement(state, clock)
+            return _without_placement(objectives, bounds, state, clock)
         found.append((objective, bounds))
     placement, canonical = _answer(problem, chosen, state, clock)
     levels = tuple(_level_of(problem, objective, placement, bounds) for objective, bounds in found)
@@ -131,36 +143,46 @@ def solve(
     )
 
 
-def _refuse_counted_machines(problem: Problem, objectives: tuple[Objective, ...]) -> None:
-    """Refuse to count nodes where one machine stands for several devices: the searches count devices."""
-    machine = problem.shared_machine
-    if machine is None:
-        return
-    counted = "objective nodes" if any(objective.name == "nodes" for objective in objectives) else "rule max_nodes"
-    if counted == "objective nodes" or problem.rules.max_nodes is not None:
-        raise InputError(
-            counted,
-            f"node {machine} holds several devices that take a stage each; expected one device a node, since this "
-            "version does not count nodes that share devices. Leave it out.",
-        )
-
-
-def _without_placement(state: _State, clock: Clock) -> Solution:
-    outcome = Outcome.UNKNOWN if state.refuted_by is None else Outcome.INFEASIBLE
+def _without_placement(objectives: tuple[Objective, ...], bounds: list[Bound], state: _State, clock: Clock) -> Solution:
+    """Return a solution without a placement; the bounds are on costs of the first objective: no other was asked for."""
+    refuted = state.refuted_by is not None
+    first, *others = objectives
+    unreached = (_unreached(first, bounds), *(_unreached(objective, []) for objective in others))
     return Solution(
-        outcome, None, (), state.interrupted, clock.deterministic_time, clock.wall_ms, refuted_by=state.refuted_by
+        outcome=Outcome.INFEASIBLE if refuted else Outcome.UNKNOWN,
+        placement=None,
+        levels=(),
+        interrupted=state.interrupted,
+        deterministic_time=clock.deterministic_time,
+        wall_ms=clock.wall_ms,
+        refuted_by=state.refuted_by,
+        unreached=() if refuted else unreached,
     )
+
+
+def _unreached(objective: Objective, bounds: list[Bound]) -> Unreached:
+    best = max((bound.value for bound in bounds), default=None)
+    return Unreached(objective, None if best is None else objective.value(best), _as_values(objective, bounds))
+
+
+def _as_values(objective: Objective, bounds: list[Bound]) -> tuple[Bound, ...]:
+    """Return bounds on costs as bounds on values."""
+    return tuple(Bound(bound.name, objective.value(bound.value)) for bound in bounds)
 
 
 def _level(
     problem: Problem,
-    objective: Objective,
+    objectives: tuple[Objective, ...],
     provers: tuple[Prover, ...],
     state: _State,
     clock: Clock,
     progress: Progress,
 ) -> list[Bound]:
-    """Ask the provers about one level in turn until its interval is closed, and fix its value."""
+    """Ask the provers about the first of the objectives in turn until its interval is closed, and fix its value.
+
+    When the time is up, or after an interrupt, those that take no time are still asked: they may know a placement.
+    """
+    objective, *then = objectives
     bounds: list[Bound] = []
     lower: Value | None = None
 
@@ -170,20 +192,20 @@ def _level(
 
     try:
         for prover in provers:
-            question = Question(problem, objective, state.limits, lower, state.best)
-            interval = prover.prove(question, clock, report)
+            if prover.searches and _is_late(clock, state):
+                continue
+            question = Question(problem, objective, state.limits, lower, state.best, tuple(then))
+            interval = _asked(prover, question, clock, report)
             state.interrupted |= interval.interrupted
             if interval.impossible:
-                if state.best is not None:
-                    raise AuditError(f"{prover.name} calls impossible what a placement already shows possible")
-                state.refuted_by = prover.name
+                _refute(state, prover)
                 return bounds
             if interval.lower is not None:
                 bounds.append(Bound(prover.name, interval.lower))
                 lower = interval.lower if lower is None else max(lower, interval.lower)
             if interval.placement is not None:
-                state.best = _better(problem, objective, state, prover, interval.placement)
-            if _closed(problem, objective, state, lower) or clock.spent or state.interrupted:
+                state.best = _better(problem, objectives, state, prover, interval.placement)
+            if _closed(problem, objective, state, lower):
                 break
     except KeyboardInterrupt:
         state.interrupted = True
@@ -194,18 +216,42 @@ def _level(
     return bounds
 
 
+def _asked(prover: Prover, question: Question, clock: Clock, report: Report) -> Interval:
+    try:
+        return prover.prove(question, clock, report)
+    except KeyboardInterrupt:
+        return Interval(lower=None, placement=None, impossible=False, interrupted=True)
+
+
+def _refute(state: _State, prover: Prover) -> None:
+    if state.best is not None:
+        raise AuditError(f"{prover.name} calls impossible what a placement already shows possible")
+    state.refuted_by = prover.name
+
+
+def _is_late(clock: Clock, state: _State) -> bool:
+    return clock.spent or state.interrupted
+
+
 def _closed(problem: Problem, objective: Objective, state: _State, lower: Value | None) -> bool:
     return state.best is not None and lower is not None and objective.cost(problem, state.best) <= lower
 
 
-def _better(problem: Problem, objective: Objective, state: _State, prover: Prover, other: Placement) -> Placement:
+def _better(
+    problem: Problem, objectives: tuple[Objective, ...], state: _State, prover: Prover, other: Placement
+) -> Placement:
+    """Return the better of the best so far and another placement, by the objectives in order."""
     broken = violations(problem, other)
     if broken:
         raise AuditError(f"{prover.name} breaks the rule on {broken[0].rule}: {broken[0].witness}")
     if not kept_by(problem, state.limits, other):
-        raise AuditError(f"{prover.name} gives up, for {objective.name}, what was settled before it")
-    if state.best is None or objective.cost(problem, other) < objective.cost(problem, state.best):
+        raise AuditError(f"{prover.name} gives up, for {objectives[0].name}, what was settled before it")
+    if state.best is None:
         return other
+    for objective in objectives:
+        cost, known = objective.cost(problem, other), objective.cost(problem, state.best)
+        if cost != known:
+            return other if cost < known else state.best
     return state.best
 
 
@@ -234,7 +280,7 @@ def _level_of(problem: Problem, objective: Objective, placement: Placement, boun
         objective=objective,
         value=objective.value(cost),
         bound=None if bound is None else objective.value(bound),
-        bounds=tuple(Bound(bound.name, objective.value(bound.value)) for bound in bounds),
+        bounds=_as_values(objective, bounds),
         proof=next((entry.name for entry in bounds if entry.value == cost), "none"),
     )
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from solver.cli.files import write_file
-from solver.cli.options import FrontierOptions, ObjectiveOptions
 from solver.cli.output import document_text, paint, write_note, write_table, write_text
 from solver.cli.progress import shown_progress
 from solver.cli.run import ExitCode
+from solver.cli.search_options import FrontierOptions, ObjectiveOptions
 from solver.errors import UsageError
 from solver.frontier import Point, best_by_nodes, unbeaten
 from solver.objectives import OBJECTIVES, Objective, objectives_named
@@ -72,6 +72,12 @@ def _check(
         )
     if options.format is not None and output.json:
         raise UsageError("--json and --format: both are given; expected one form of output. Leave one out.")
+    for flag, given in (("--no-timings", output.no_timings), ("--no-paths", output.no_paths)):
+        if given:
+            raise UsageError(
+                f"layerfit plan, {flag}: --nodes and --frontier show neither times nor paths; expected it without. "
+                "Leave it out."
+            )
     if output.report is not None:
         raise UsageError("layerfit plan, --report: it shows one plan; expected --json or --format here. Leave it out.")
 

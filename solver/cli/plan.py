@@ -8,36 +8,28 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from solver.cli.files import check_apart, check_folder, write_file
-from solver.cli.options import (
-    ClusterOptions,
-    EngineOptions,
-    FrontierOptions,
-    LimitOptions,
-    ObjectiveOptions,
-    PlanOutputOptions,
-    ProblemOptions,
-    RuleOptions,
-    WorkloadOptions,
-)
+from solver.cli.options import ClusterOptions, EngineOptions, PlanOutputOptions, ProblemOptions, WorkloadOptions
 from solver.cli.output import document_text, paint, write_note, write_text
 from solver.cli.progress import shown_progress
 from solver.cli.question import Question, question_of
 from solver.cli.reading import MODEL_HELP, ReadOptions
 from solver.cli.run import ExitCode
+from solver.cli.search_options import FrontierOptions, LimitOptions, ObjectiveOptions, RuleOptions
 from solver.effort import Effort
 from solver.objectives import objectives_named
 from solver.planning import plan as solve_plan
 from solver.problem_file import problem_to_document
 from solver.report.plan_json import PlanInputs, plan_document, ranks_of
 from solver.solve import Outcome
+from solver.workload import USUAL_CHOICES
 from tensors.sources import shown_location
 
 if TYPE_CHECKING:
     from solver.planning import Plan
 
-__all__ = ["plan"]
+__all__ = ["MODEL_OR_EXAMPLE", "exit_code", "plan"]
 
-_MODEL = Parameter(metavar="MODEL", help=f"{MODEL_HELP} [default: an example]")
+MODEL_OR_EXAMPLE = Parameter(metavar="MODEL", help=f"{MODEL_HELP} [default: an example]")
 
 _CODES = {
     Outcome.OPTIMAL: ExitCode.ANSWERED,
@@ -48,7 +40,7 @@ _CODES = {
 
 
 def plan(
-    model: Annotated[str | None, _MODEL] = None,
+    model: Annotated[str | None, MODEL_OR_EXAMPLE] = None,
     /,
     *,
     reading: ReadOptions = ReadOptions(),
@@ -69,10 +61,16 @@ def plan(
         if path is not None:
             check_folder(path)
             check_apart(path, problem.problem, cluster.cluster, None if model is None else Path(model))
-    question = question_of(model, reading, cluster, problem, workload, engine, rules)
+    effort = Effort(limits.time_limit, limits.deterministic_limit, limits.workers, limits.seed)
+    if engine.chooses_width:
+        from solver.cli.widths import question_of_best_width  # noqa: PLC0415 - few runs ask for it
+
+        inputs_of_question = (model, reading, cluster, problem, workload, engine, rules)
+        question = question_of_best_width(inputs_of_question, objective, effort, quiet=output.json)
+    else:
+        question = question_of(model, reading, cluster, problem, workload, engine, rules)
     named = objective.names(question.problem)
     wanted = objectives_named(",".join(named))
-    effort = Effort(limits.time_limit, limits.deterministic_limit, limits.workers, limits.seed)
     if frontier != FrontierOptions():
         from solver.cli.frontier import show_frontier  # noqa: PLC0415 - few runs ask for it
 
@@ -88,7 +86,12 @@ def plan(
         options=(*_options(workload, named, limits, cluster), *_choices(question)),
     )
     _write(answer, question, inputs, problem, output)
-    return ExitCode.INTERRUPTED if answer.solution.interrupted else _CODES[answer.outcome]
+    return exit_code(answer)
+
+
+def exit_code(plan: Plan) -> ExitCode:
+    """Return what a plan says to the shell."""
+    return ExitCode.INTERRUPTED if plan.solution.interrupted else _CODES[plan.outcome]
 
 
 def _write(
@@ -161,7 +164,9 @@ def _options(
 
 def _choices(question: Question) -> tuple[tuple[str, str | int | float | None], ...]:
     """Return what the engine was free to do, where its cards gave it a choice."""
-    if question.setting is None or question.problem.is_plain:
+    if question.setting is None:
         return ()
     choices = question.setting.choices
+    if question.problem.is_plain and choices == USUAL_CHOICES:
+        return ()
     return (("offload", choices.offload.value), ("tensor_parallel", choices.width or "auto"))

@@ -45,14 +45,36 @@ def with_rules(problem: Problem, **rules: object) -> Problem:
 
 
 @pytest.mark.parametrize(
-    "problem",
-    [problem_of((1,), (0, 0)), with_rules(problem_of((1,), (9, 9)), exclude=("n0", "n1"))],
-    ids=["no budget", "all excluded"],
+    ("problem", "reasons"),
+    [
+        (
+            problem_of((1, 2), (0, 0)),
+            (
+                "No node may take a block: none has a budget after its reserve.",
+                "With a budget of 3 B for n0 it fits.",
+            ),
+        ),
+        (
+            with_rules(problem_of((1,), (9, 9)), exclude=("n0", "n1")),
+            ("The model fits but for these rules, and together they leave no placement: exclude n0; exclude n1.",),
+        ),
+        (
+            with_rules(problem_of((10,), (9, 9)), exclude=("n0", "n1")),
+            ("No node may take a block: every node is excluded.",),
+        ),
+        (
+            with_rules(problem_of((10,), (9, 0)), exclude=("n0",)),
+            (
+                "No node may take a block: every node is excluded or has no budget after its reserve.",
+                "With a budget of 10 B for n1 it fits.",
+            ),
+        ),
+    ],
+    ids=["no budget", "all excluded", "all excluded and too small", "both"],
 )
-def test_no_node_may_take_a_block(problem: Problem) -> None:
-    assert ("No node may take a block: every node is excluded or has no budget after its reserve.",) == infeasible(
-        problem
-    )
+def test_no_node_may_take_a_block(problem: Problem, reasons: tuple[str, ...]) -> None:
+    """What would help is said here too."""
+    assert reasons == infeasible(problem)
 
 
 def test_a_block_that_fits_no_node_is_named_with_the_largest_budget() -> None:
@@ -207,7 +229,7 @@ def test_rules_on_a_problem_that_is_too_large_anyway_are_not_the_reason() -> Non
 
 
 def test_what_could_not_be_told_apart_in_time_is_not_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rules are there, and no search ends in time: that blocks do not divide is not known."""
+    """Rules are there, no search ends in time, and no split rule fits: that blocks do not divide is not known."""
 
     def spent(problem: Problem, objectives: tuple[Objective, ...], effort: Effort) -> Solution:
         return solve(problem, objectives, replace(effort, time_limit_seconds=1e-9))
@@ -219,7 +241,9 @@ def test_what_could_not_be_told_apart_in_time_is_not_claimed(monkeypatch: pytest
         "which rules or links leave no placement could not be told in a short time."
     )
 
-    assert (expected,) == reasons_why_infeasible(with_rules(problem_of((3, 3, 3), (7, 7)), min_blocks=4), None, EFFORT)
+    problem = with_rules(problem_of((1, 1, 1, 7), (9, 6)), min_blocks=5)
+
+    assert (expected,) == reasons_why_infeasible(problem, None, EFFORT)
 
 
 def test_an_interrupt_ends_the_search_for_reasons_and_not_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -225,6 +225,23 @@ def test_nothing_found_is_unknown() -> None:
     assert Outcome.UNKNOWN is planted(Planted([says(1)])).outcome
 
 
+def test_what_is_unknown_keeps_the_bounds_of_its_first_objective() -> None:
+    """Any answer keeps to them; of what follows nothing was asked."""
+    solution = planted(Planted([says(1)]), Planted([says(2)]), wanted="nodes,balance")
+    bounds = [(level.objective.name, level.bound, len(level.bounds)) for level in solution.unreached]
+
+    assert (Outcome.UNKNOWN, ()) == (solution.outcome, solution.levels)
+    assert [("nodes", 2, 2), ("balance", None, 0)] == bounds
+    assert () == planted(Planted([says(2, EVEN)])).unreached
+
+
+def test_a_bound_of_what_is_unknown_is_a_value_and_no_cost() -> None:
+    """An objective that is to be large has its bound above."""
+    solution = planted(Planted([says(-9)]), wanted="headroom")
+
+    assert [9] == [level.bound for level in solution.unreached]
+
+
 def test_no_objective_is_no_question() -> None:
     with pytest.raises(InputError) as caught:
         solve(PROBLEM, (), EFFORT)
@@ -274,6 +291,7 @@ def test_an_interrupted_interval_ends_the_search() -> None:
 
 
 HARD = problem_of(tuple(range(3, 23)), (100, 90, 80, 70))
+NO_RULE_FITS = problem_of((1, 1, 2, 5), (5, 4))
 FULLER = growing(timed(HARD, (GB, 2 * GB, GB, 3 * GB)), (1,) * 20)
 
 
@@ -356,7 +374,8 @@ def test_almost_no_time_gives_an_honest_outcome(seconds: float, exact: bool) -> 
 
 
 def test_time_that_is_up_before_a_search_leaves_the_outcome_unknown() -> None:
-    assert Outcome.UNKNOWN is solve(HARD, (NODES,), Effort(1e-9, None, 1, 0)).outcome
+    """Where no split rule of an engine fits either: only the smaller node first will do."""
+    assert Outcome.UNKNOWN is solve(NO_RULE_FITS, (NODES,), Effort(1e-9, None, 1, 0)).outcome
 
 
 @pytest.mark.parametrize("units", [1e-6, 1e-3, 3e-3, 1e-2])
@@ -370,8 +389,8 @@ def test_a_deterministic_limit_repeats(units: float) -> None:
 
 
 def test_limits_are_for_all_levels_together() -> None:
-    """A clock that the first level has used up leaves the second what costs nothing: its first prover."""
-    cheap, dear = Planted([says(1, ALL_ON_ONE), says(Fraction(1, 2))]), Planted([])
+    """A clock that the first level has used up leaves the second what costs nothing."""
+    cheap, dear = Planted([says(1, ALL_ON_ONE), says(Fraction(1, 2))], searches=False), Planted([])
     solution = planted(cheap, dear, wanted="nodes,balance", effort=Effort(1e-9, None, 1, 0))
 
     assert Outcome.FEASIBLE is solution.outcome
