@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from solver.cli.alternatives import best_question
 from solver.cli.files import check_apart, check_folder, write_file
 from solver.cli.options import ClusterOptions, EngineOptions, PlanOutputOptions, ProblemOptions, WorkloadOptions
 from solver.cli.output import document_text, paint, write_note, write_text
 from solver.cli.progress import shown_progress
-from solver.cli.question import Question, question_of
+from solver.cli.question import Question
 from solver.cli.reading import MODEL_HELP, ReadOptions
 from solver.cli.run import ExitCode
 from solver.cli.search_options import FrontierOptions, LimitOptions, ObjectiveOptions, RuleOptions
@@ -62,13 +63,8 @@ def plan(
             check_folder(path)
             check_apart(path, problem.problem, cluster.cluster, None if model is None else Path(model))
     effort = Effort(limits.time_limit, limits.deterministic_limit, limits.workers, limits.seed)
-    if engine.chooses_width:
-        from solver.cli.widths import question_of_best_width  # noqa: PLC0415 - few runs ask for it
-
-        inputs_of_question = (model, reading, cluster, problem, workload, engine, rules)
-        question = question_of_best_width(inputs_of_question, objective, effort, quiet=output.json)
-    else:
-        question = question_of(model, reading, cluster, problem, workload, engine, rules)
+    asked = (model, reading, cluster, problem, workload, engine, rules)
+    question = best_question(asked, objective, effort, quiet=output.json)
     named = objective.names(question.problem)
     wanted = objectives_named(",".join(named))
     if frontier != FrontierOptions():

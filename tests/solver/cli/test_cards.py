@@ -66,3 +66,60 @@ def test_a_width_is_a_number_of_cards_or_auto(text: str, box: Path, tiny_model: 
 
     assert 2 == ran.code
     assert f'"{text}" is no number of cards; expected 1 to 480, or auto. Write it like 2.' in ran.err
+
+
+TWO_MACHINES = """
+[reserve]
+fraction = 0
+floor = "0 GiB"
+[[node]]
+name = "small"
+memory = "1 GiB"
+gpu = [{ class = "a", memory = "HELD", device = "CUDA0" }]
+[[node]]
+name = "large"
+memory = "64 GiB"
+address = "10.0.0.2"
+gpu = [{ class = "a", memory = "HELD", device = "CUDA0" }]
+"""
+
+
+def test_the_head_is_chosen_where_nobody_names_it(tiny_model: Path, tmp_path: Path, layerfit: Layerfit) -> None:
+    """Each machine is planned as the head; what is typed is for the one that was kept, the earlier of equals."""
+    cluster = tmp_path / "two.toml"
+    cluster.write_text(TWO_MACHINES.replace("HELD", "700 MiB"))
+    flags = ("--engine", "llamacpp", "--context", "512", "--objective", "offload,balance")
+    ran = layerfit("plan", tiny_model, "--cluster", cluster, *flags, "--json", "-o", tmp_path / "plan.json")
+    document = json.loads(ran.out)
+
+    assert 0 == ran.code, ran.err
+    assert [True, False] == [node["head"] for node in document["inputs"]["cluster"]["nodes"]]
+    assert "small is the head, where llama.cpp is started: the best, held against large." in document["notes"]
+    assert 0 == layerfit("check", tmp_path / "plan.json").code
+    exported = layerfit("export", tmp_path / "plan.json", "--engine", "llamacpp", "--model", tiny_model)
+    assert 0 == exported.code, exported.err
+    assert "# on small" in exported.out
+
+
+def test_a_head_that_is_named_stays_the_head(tiny_model: Path, tmp_path: Path, layerfit: Layerfit) -> None:
+    cluster = tmp_path / "two.toml"
+    named = TWO_MACHINES.replace("HELD", "700 MiB").replace('name = "large"', 'name = "large"\nhead = true')
+    cluster.write_text(named)
+    ran = layerfit("plan", tiny_model, "--cluster", cluster, "--engine", "llamacpp", "--context", "512", "--json")
+
+    assert 0 == ran.code, ran.err
+    assert [False, True] == [node["head"] for node in json.loads(ran.out)["inputs"]["cluster"]["nodes"]]
+
+
+def test_a_plan_of_cards_uses_the_objectives_that_fit_it_and_says_so(
+    tiny_model: Path, tmp_path: Path, layerfit: Layerfit
+) -> None:
+    cluster = tmp_path / "box.toml"
+    cluster.write_text(BOX)
+    experts = json.loads(layerfit("plan", tiny_model, "--cluster", cluster, "--json").out)
+    nothing = json.loads(layerfit("plan", tiny_model, "--cluster", cluster, "--offload", "none", "--json").out)
+
+    assert "nodes,offload,balance" == experts["inputs"]["options"]["objective"]
+    assert ["nodes", "offload", "balance"] == [entry["name"] for entry in experts["objective"]]
+    assert "nodes,balance" == nothing["inputs"]["options"]["objective"]
+    assert ("experts", "none") == tuple(said["inputs"]["options"]["offload"] for said in (experts, nothing))
