@@ -22,7 +22,7 @@ LAYERS = (
     ("model",),
     ("provers",),
     ("solve",),
-    ("comparison", "frontier", "projection", "trials"),
+    ("comparison", "frontier", "options", "projection", "trials"),
     ("conflict", "suggestions"),
     ("reasons",),
     ("planning",),
