@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from typing import Final
 
 import msgspec
 
@@ -20,7 +20,7 @@ from solver.cluster_values import (
     Text,
 )
 
-__all__ = ["ClusterTable", "GpuTable", "LinksTable", "NodeTable", "PairTable", "ReserveTable", "known_keys"]
+__all__ = ["TABLES", "ClusterTable", "GpuTable", "LinksTable", "NodeTable", "PairTable", "ReserveTable"]
 
 
 class _Table(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, frozen=True):
@@ -99,7 +99,7 @@ class ClusterTable(_Table, frozen=True):
     links: LinksTable = LinksTable()
 
 
-_TABLES: dict[str, type[msgspec.Struct]] = {
+TABLES: Final[dict[str, type[msgspec.Struct]]] = {
     "": ClusterTable,
     "reserve": ReserveTable,
     "reserve.gpu": GpuReserveTable,
@@ -110,9 +110,4 @@ _TABLES: dict[str, type[msgspec.Struct]] = {
     "links": LinksTable,
     "links.pair[]": PairTable,
 }
-
-
-def known_keys(path: str) -> tuple[str, ...]:
-    """Return the keys of the table at a path such as `node[2].gpu[0]`."""
-    table = _TABLES[re.sub(r"\[\d+\]", "[]", path)]
-    return tuple(field.encode_name for field in msgspec.structs.fields(table))
+"""Tables by path, where [] stands for each of a list."""

@@ -16,7 +16,7 @@ LAYERS = (
     ("cluster", "cluster_values", "problem", "workload"),
     ("closed_form", "cluster_document", "cluster_schema", "measures", "problem_file"),
     ("limits", "needs"),
-    ("cluster_build", "effort", "facts_file", "objectives"),
+    ("cluster_build", "effort", "facts_file", "objectives", "toml_tables"),
     ("bounds", "cluster_file", "engines", "question", "rules"),
     ("descent", "example", "exact"),
     ("model",),

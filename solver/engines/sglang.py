@@ -29,7 +29,7 @@ __all__ = ["PROFILE", "own_reserve_bytes", "sglang"]
 
 PROFILE = ServerProfile(
     engine=EngineName.SGLANG,
-    build="0.5",
+    build="0.5.14",
     share_name="--mem-fraction-static",
     share_steps=1000,
     page_tokens=1,

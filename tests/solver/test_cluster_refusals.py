@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from solver.cluster_file import parse_cluster
-from solver.cluster_schema import known_keys
+from solver.cluster_file import CLUSTER_FILE, parse_cluster
 from solver.errors import InputError
 
 TWO_NODES = """
@@ -326,7 +325,7 @@ VALUES = st.sampled_from(
         *('"a"', '"8 GiB"', '"1 GB/s"', '"1 ms"', "[]", "{}", "[{}]"),
     ]
 )
-KEYS = st.sampled_from([*known_keys("node[0]"), *known_keys("node[0].gpu[0]"), "x"])
+KEYS = st.sampled_from([*CLUSTER_FILE.known_keys("node[0]"), *CLUSTER_FILE.known_keys("node[0].gpu[0]"), "x"])
 
 
 @given(keys=st.dictionaries(KEYS, VALUES, max_size=6), gpu=st.dictionaries(KEYS, VALUES, max_size=3))

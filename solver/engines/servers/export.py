@@ -255,7 +255,7 @@ def _sglang(typed: _Typed, number: int, model: str) -> tuple[str, ...]:
         *("--kv-cache-dtype", _cache_type(typed)),
         *("--page-size", str(settings.page_tokens)),
         *("--chunked-prefill-size", str(settings.batched_tokens)),
-        *("--cuda-graph-max-bs", str(settings.running_sequences)),
+        *("--cuda-graph-max-bs-decode", str(settings.running_sequences)),
     )
 
 
