@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction  # noqa: TC003 - the document of a cluster is read by these annotations
 from math import ceil
 
-__all__ = ["Cluster", "ClusterLink", "ClusterNode", "GpuGroup", "Reserve"]
+__all__ = ["Cluster", "ClusterLink", "ClusterNode", "GpuGroup", "Inside", "Reserve"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +35,20 @@ class GpuGroup:
 
 
 @dataclass(frozen=True, slots=True)
+class Inside:
+    """What a hop between two devices of one machine costs; a rate of None is not known and adds no time."""
+
+    latency_ns: int
+    bytes_per_second: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class ClusterNode:
-    """One machine. `ceiling_bytes` limits what may be placed in a unified memory beside the reserve."""
+    """One machine. `ceiling_bytes` limits what the GPU may take of a unified memory beside the reserve.
+
+    `cpu` says that its processor may take blocks beside its cards. `inside` is None where hops between its devices cost
+    nothing.
+    """
 
     name: str
     memory_bytes: int
@@ -52,6 +64,7 @@ class ClusterNode:
     rpc_port: int | None
     head: bool
     model_path: str | None
+    inside: Inside | None = None
 
     @property
     def reserve_bytes(self) -> int:
@@ -61,8 +74,12 @@ class ClusterNode:
     @property
     def budget_bytes(self) -> int:
         """Return what a plan may use of the host or unified pool: not above a ceiling, and below 0 if need be."""
-        budget = self.memory_bytes - self.reserve_bytes
-        return budget if self.ceiling_bytes is None else min(budget, self.ceiling_bytes)
+        return self.pool_budget_bytes if self.ceiling_bytes is None else min(self.pool_budget_bytes, self.ceiling_bytes)
+
+    @property
+    def pool_budget_bytes(self) -> int:
+        """Return what all devices together may use of the host or unified pool, which a ceiling does not lower."""
+        return self.memory_bytes - self.reserve_bytes
 
 
 @dataclass(frozen=True, slots=True)

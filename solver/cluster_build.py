@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from solver.cluster import Cluster, ClusterLink, ClusterNode, GpuGroup, Reserve
+from solver.cluster import Cluster, ClusterLink, ClusterNode, GpuGroup, Inside, Reserve
 from solver.cluster_values import PairLatency
 from solver.errors import InputError
 from solver.wording import quoted
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         ClusterTable,
         GpuReserveTable,
         GpuTable,
+        InsideTable,
         LinksTable,
         NodeTable,
         PairTable,
@@ -55,6 +56,7 @@ def build_cluster(table: ClusterTable, where: str) -> Cluster:
         for name in members[node.name]
     )
     _check_head(table.node, where)
+    _check_addresses(table.node, where)
     return Cluster(
         nodes=nodes,
         latency_ns=int(table.links.latency or 0),
@@ -121,7 +123,12 @@ def _node(node: NodeTable, name: str, host: Reserve, gpu: Reserve, where: str) -
         rpc_port=_integer(node.rpc_port),
         head=node.head,
         model_path=_string(node.model_path),
+        inside=_inside(node.inside),
     )
+
+
+def _inside(table: InsideTable | None) -> Inside | None:
+    return None if table is None else Inside(int(table.latency or 0), _integer(table.rate))
 
 
 def _gpu(group: GpuTable, reserve: Reserve, where: str, *, unified: bool) -> GpuGroup:
@@ -163,6 +170,21 @@ def _check_head(nodes: tuple[NodeTable, ...], where: str) -> None:
             f"{where}, node[{heads[0]}].head",
             f"{nodes[heads[0]].count} nodes would be the head; expected one. List it alone.",
         )
+
+
+def _check_addresses(nodes: tuple[NodeTable, ...], where: str) -> None:
+    """Refuse an address that stands twice: the memories of one machine would be counted twice."""
+    owners: dict[str, int] = {}
+    for index, node in enumerate(nodes):
+        if node.address is None:
+            continue
+        address = str(node.address).lower()
+        if owners.setdefault(address, index) != index:
+            raise InputError(
+                f"{where}, node[{index}].address",
+                f"{quoted(node.address)} is also the address of node[{owners[address]}], and one machine would be "
+                "counted twice; expected every machine once. List all its devices in one node.",
+            )
 
 
 def _links(links: LinksTable, members: dict[str, tuple[str, ...]], where: str) -> tuple[ClusterLink, ...]:

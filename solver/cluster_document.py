@@ -21,6 +21,9 @@ _RATIO = re.compile(r"(?P<over>[0-9]{1,20})(?:/(?P<under>[1-9][0-9]{0,19}))?", r
 def cluster_document(cluster: Cluster) -> dict[str, Any]:
     """Return the document of a cluster; shares are written as exact ratios such as "1/5"."""
     document: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(cluster, enc_hook=_written))
+    for node in document["nodes"]:
+        if node["inside"] is None:
+            del node["inside"]
     return document
 
 
@@ -59,6 +62,8 @@ def _is_sound(cluster: Cluster) -> bool:
     amounts = [cluster.latency_ns, cluster.bytes_per_second]
     for node in cluster.nodes:
         amounts += [node.memory_bytes - 1, node.ceiling_bytes, node.reserve.floor_bytes, node.bytes_per_second]
+        if node.inside is not None:
+            amounts += [node.inside.latency_ns, node.inside.bytes_per_second]
         for group in node.gpus:
             amounts += [group.memory_bytes, group.count - 1, group.reserve.floor_bytes, group.bytes_per_second]
     for link in cluster.links:

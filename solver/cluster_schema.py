@@ -53,6 +53,13 @@ class GpuTable(_Table, frozen=True, rename={"label": "class"}):
     device: Text | None = None
 
 
+class InsideTable(_Table, frozen=True):
+    """A node's own: hops between its devices."""
+
+    latency: Latency | None = None
+    rate: Rate | None = None
+
+
 class NodeTable(_Table, frozen=True):
     """[[node]]."""
 
@@ -70,6 +77,7 @@ class NodeTable(_Table, frozen=True):
     cpu: bool = False
     free: Amount | None = None
     gpu: tuple[GpuTable, ...] = ()
+    inside: InsideTable | None = None
     reserve: ReserveTable = ReserveTable()
 
 
@@ -105,6 +113,7 @@ TABLES: Final[dict[str, type[msgspec.Struct]]] = {
     "reserve.gpu": GpuReserveTable,
     "node[]": NodeTable,
     "node[].gpu[]": GpuTable,
+    "node[].inside": InsideTable,
     "node[].reserve": ReserveTable,
     "node[].reserve.gpu": GpuReserveTable,
     "links": LinksTable,

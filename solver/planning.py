@@ -9,20 +9,23 @@ from typing import TYPE_CHECKING
 from solver.conflict import NO_RULES
 from solver.effort import Effort, Progress, silent
 from solver.objectives import Objective, objectives_named
-from solver.projection import check_of, pools_of, seams_of, stages_of, transfers_of
+from solver.pool_loads import pools_of
+from solver.projection import check_of, seams_of, stages_of, transfers_of
 from solver.reasons import reasons_why_infeasible
 from solver.solve import Outcome, Solution, solve
 from solver.wording import counted
+from solver.workload import USUAL_CHOICES
 from tensors.units import format_bytes
 
 if TYPE_CHECKING:
     from solver.closed_form import PlanCheck
     from solver.cluster import Cluster, ClusterNode
     from solver.engines.servers.build import ServedProblem
+    from solver.pool_loads import PoolLoad
     from solver.problem import Placement, Problem
-    from solver.projection import PlanStage, PoolLoad, Seam, Transfer
+    from solver.projection import PlanStage, Seam, Transfer
     from solver.suggestions import Variants
-    from solver.workload import Workload
+    from solver.workload import Choices, Workload
     from tensors.inventory import Inventory
 
 __all__ = ["ASSUMED_IMBALANCE", "DEFAULT_EFFORT", "Plan", "Setting", "plan", "project"]
@@ -38,7 +41,7 @@ class Setting:
     """What stands behind a problem that was built from a model.
 
     The model, the machines, the request, the engine and its notes. `build` is whose rules the engine's are and `served`
-    what figures of its ranks are made from; None for an engine that has none.
+    what figures of its ranks are made from; None for an engine that has none. `choices` are what it was free to do.
     """
 
     inventory: Inventory
@@ -48,6 +51,7 @@ class Setting:
     notes: tuple[str, ...]
     build: str | None
     served: ServedProblem | None
+    choices: Choices = USUAL_CHOICES
 
     @property
     def nodes(self) -> dict[str, ClusterNode]:
@@ -127,7 +131,7 @@ def project(problem: Problem, setting: Setting | None, solution: Solution, place
         setting=setting,
         solution=solution,
         stages=stages,
-        pools=pools_of(problem, stages, nodes),
+        pools=pools_of(problem, placement, nodes),
         check=check,
         seams=seams_of(problem, stages, None if setting is None else setting.inventory.architecture),
         transfers=transfers_of(problem, stages),

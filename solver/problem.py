@@ -153,6 +153,14 @@ class Problem:
         """Return whether every node is a machine with one memory, so that nothing is shared and nothing left behind."""
         return all(node.machine is None and node.draws is None for node in self.nodes)
 
+    @cached_property
+    def may_offload(self) -> bool:
+        """Return whether some device could leave something with its host."""
+        return any(
+            node.host_pool is not None and any(block.expert_bytes for block in self.shape_of(node).blocks)
+            for node in self.nodes
+        )
+
     @property
     def shared_bytes(self) -> int:
         """Return what is saved where one stage holds every item."""
@@ -176,10 +184,19 @@ class Problem:
             own = node.name if node.name in named else None
             key = (
                 *(node.budget_bytes, node.bytes_per_second, node.stage_ns, node.machine, links.get(node.name), own),
-                _draws_signature(node, shared),
+                self._draws_signature(node, shared),
             )
             groups.setdefault(key, []).append(node)
         return tuple(DeviceClass(tuple(members)) for members in groups.values())
+
+    def _draws_signature(self, node: Node, shared: frozenset[str]) -> tuple[object, ...] | None:
+        """Return what must be equal for two nodes to be exchangeable: shared names as such, own ones by size."""
+        draws = node.draws
+        if draws is None:
+            return None
+        names = frozenset(name for name in (*draws.pools, *draws.cards) if name in shared)
+        own = tuple(sorted(self.pools_by_name[pool].budget_bytes for pool in draws.pools if pool not in shared))
+        return names, own, len(draws.pools), draws.host_pool, draws.host_bytes_per_second, draws.shape
 
     @cached_property
     def links_by_pair(self) -> dict[tuple[str, str], Link]:
@@ -245,12 +262,3 @@ class Placement:
     """Stages in the order a token passes them. Holds names only; bytes and times are recomputed by `solver.rules`."""
 
     stages: tuple[Stage, ...]
-
-
-def _draws_signature(node: Node, shared: frozenset[str]) -> tuple[object, ...] | None:
-    """Return what must be equal for two nodes to be exchangeable: shared names as such, own ones by number."""
-    draws = node.draws
-    if draws is None:
-        return None
-    names = frozenset(name for name in (*draws.pools, *draws.cards) if name in shared)
-    return names, len(draws.pools), draws.host_pool, draws.host_bytes_per_second, draws.shape

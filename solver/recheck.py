@@ -16,9 +16,10 @@ from solver.errors import InputError
 from solver.finding import Finding, differences, short
 from solver.objectives import Objective, Sense, objectives_named
 from solver.planning import ASSUMED_IMBALANCE
+from solver.pool_loads import place_of, pools_of
 from solver.problem import Placement, Problem, Stage
 from solver.problem_file import problem_from_document
-from solver.projection import check_of, place_of, pools_of, seams_of, stages_of, transfers_of
+from solver.projection import check_of, seams_of, stages_of, transfers_of
 from solver.provers import ConstraintSolver, provers_for
 from solver.recheck_levels import level_findings
 from solver.report.plan_json import (
@@ -69,6 +70,7 @@ class _Stage(msgspec.Struct, frozen=True):
     end: _Boundary
     node: str
     device: str | None = None
+    offload_blocks: tuple[_Boundary, ...] = ()
 
 
 class _Level(msgspec.Struct, frozen=True):
@@ -160,7 +162,9 @@ def claim_from_bytes(content: bytes, where: str) -> Claim:
         _check_facts(problem, objective, where)
     cluster = document.inputs.cluster
     machines = None if cluster is None else cluster_from_document(cluster, f"{where}, inputs.cluster").nodes
-    stages = tuple(Stage(stage.start, stage.end, _node_of(stage, problem)) for stage in document.stages)
+    stages = tuple(
+        Stage(stage.start, stage.end, _node_of(stage, problem), stage.offload_blocks) for stage in document.stages
+    )
     return Claim(
         where=where,
         problem=problem,
@@ -286,8 +290,9 @@ def _machines_match(claim: Claim) -> bool:
             place_of(node, claim.nodes)
     except KeyError:
         return False
-    # An engine leaves out machines that it cannot use.
-    kept = [name for name in claim.nodes if name in names] if claim.is_of_engine else list(claim.nodes)
+    # What has devices leaves out machines that it cannot use.
+    is_free = claim.is_of_engine or not claim.problem.is_plain
+    kept = [name for name in claim.nodes if name in names] if is_free else list(claim.nodes)
     return kept == names
 
 
@@ -301,7 +306,7 @@ def _figures(claim: Claim, placement: Placement) -> Iterator[Finding]:
     proper = {
         "proof": max(proofs, key=PROOFS.index, default=None),
         "stages": [stage_document(stage) for stage in stages],
-        "pools": [pool_document(pool) for pool in pools_of(claim.problem, stages, claim.nodes)],
+        "pools": [pool_document(pool) for pool in pools_of(claim.problem, placement, claim.nodes)],
         "check": check_document(check_of(claim.problem, stages, ASSUMED_IMBALANCE)),
         "transfer": [transfer_document(transfer) for transfer in transfers_of(claim.problem, stages)],
         "seams": seams,

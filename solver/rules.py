@@ -35,7 +35,7 @@ def violations(problem: Problem, placement: Placement) -> tuple[Violation, ...]:
     if strangers:
         return (Violation("known", f'"{strangers[0]}" is no node of the problem'),)
     rules = (
-        *(cover, once, cards, offload, memory, pools),
+        *(cover, once, cards, offload, memory, pools, together),
         *(pins, first, last, order, exclude, max_nodes, min_blocks, measured, hops),
     )
     return tuple(Violation(rule.__name__, witness) for rule in rules for witness in rule(problem, placement))
@@ -102,9 +102,9 @@ def together(problem: Problem, placement: Placement) -> Iterator[str]:
     if problem.rules.apart:
         return
     left: set[str] = set()
-    machines = [(node.machine or node.name) for node in (problem.nodes_by_name[each.node] for each in placement.stages)]
+    machines = [problem.nodes_by_name[stage.node].machine for stage in placement.stages]
     for machine, following in pairwise(machines):
-        if machine != following:
+        if machine is not None and machine != following:
             left.add(machine)
         if following in left:
             yield f'the devices of "{following}" do not follow one another'

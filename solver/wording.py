@@ -10,7 +10,7 @@ from tensors.units import format_bytes
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["counted", "either", "exact_size", "quoted", "shortened", "suggestion"]
+__all__ = ["counted", "either", "exact_size", "quoted", "several", "shortened", "suggestion"]
 
 _LONGEST_SHOWN = 40
 _SMALLEST_ROUNDED = 1024
@@ -46,3 +46,8 @@ def exact_size(size_bytes: int) -> str:
 def counted(number: int, noun: str) -> str:
     """Return a number with its noun, in the plural where it is not one."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def several(names: Sequence[str], most: int = 8) -> str:
+    """Return names between commas; of a long list the rest is counted."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-__all__ = ["EngineName", "IndexerRule", "Workload"]
+__all__ = ["AUTOMATIC_WIDTH", "USUAL_CHOICES", "Choices", "EngineName", "IndexerRule", "Offload", "Workload"]
 
 
 class EngineName(StrEnum):
@@ -45,3 +45,34 @@ class Workload:
     indexer: IndexerRule
     resident_nextn: bool
     cache_bytes_per_token: int | None
+
+
+class Offload(StrEnum):
+    """Which weights of a block may stay in the memory of the host that a card stands in.
+
+    Its routed experts, all feed-forward networks with them, or none.
+    """
+
+    EXPERTS = "experts"
+    FFN = "ffn"
+    NONE = "none"
+
+    @property
+    def words(self) -> str:
+        """Return what may stay there, in words."""
+        return "experts and feed-forward networks" if self is Offload.FFN else self.value
+
+
+AUTOMATIC_WIDTH = 0
+"""Stands for every width of tensor-parallel groups that the model and the cards allow."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What an engine is free to do with cards. `width` is how many share every block of a stage."""
+
+    offload: Offload
+    width: int
+
+
+USUAL_CHOICES = Choices(offload=Offload.EXPERTS, width=1)

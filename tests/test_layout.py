@@ -15,7 +15,7 @@ LAYERS = (
     ("blocks", "errors", "finding", "links", "pools", "version", "wording"),
     ("cluster", "cluster_values", "problem", "workload"),
     ("closed_form", "cluster_document", "cluster_schema", "measures", "problem_file"),
-    ("limits", "needs"),
+    ("limits", "needs", "pool_loads"),
     ("cluster_build", "effort", "facts_file", "objectives", "toml_tables"),
     ("bounds", "cluster_file", "engines", "question", "rules"),
     ("descent", "example", "exact"),

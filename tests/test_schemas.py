@@ -24,6 +24,26 @@ PROBLEM = {
     "links": {"default": {"latency_ns": 5}, "pairs": [{"from": "a", "to": "b", "forbidden": True}]},
     "rules": {"pin": [[0, "b"]], "order": ["b"], "max_nodes": 2},
 }
+POOLED = {
+    "schema": "layerfit/problem/1",
+    "blocks": [{"weight_bytes": 3, "expert_bytes": 2, "expert_active_bytes": 1}],
+    "nodes": [
+        {
+            "name": "a",
+            "budget_bytes": 9,
+            "machine": "desk",
+            "pools": ["c0", "c1"],
+            "cards": ["c0", "c1"],
+            "host_pool": "ram",
+            "host_bytes_per_second": 5,
+            "shape": 1,
+        },
+        {"name": "b", "budget_bytes": 3, "pools": None, "cards": None, "host_pool": None, "shape": None},
+    ],
+    "pools": [{"name": name, "budget_bytes": 9, "machine": "desk"} for name in ("c0", "c1", "ram")],
+    "shapes": [{"blocks": [{"weight_bytes": 2}], "output_bytes": 1}],
+    "rules": {"apart": True, "replicas": False},
+}
 
 
 def test_every_schema_is_a_schema_and_is_named_after_its_documents(repository: Path) -> None:
@@ -36,8 +56,31 @@ def test_every_schema_is_a_schema_and_is_named_after_its_documents(repository: P
 
 def test_the_problem_that_was_written_is_one_that_the_schema_accepts(validate_document: Validate) -> None:
     """As a person writes it, and with every count written out."""
-    validate_document(PROBLEM)
-    validate_document(problem_to_document(problem_from_document(PROBLEM, "problem.json")))
+    for problem in (PROBLEM, POOLED):
+        validate_document(problem)
+        validate_document(problem_to_document(problem_from_document(problem, "problem.json")))
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("nodes", 0, "pools"), []),
+        (("nodes", 0, "pools"), ["c0", "c0"]),
+        (("nodes", 0, "cards"), "c0"),
+        (("nodes", 0, "shape"), -1),
+        (("nodes", 0, "host_bytes_per_second"), 0),
+        (("pools", 0, "machine"), ""),
+        (("pools", 0, "rate"), 1),
+        (("shapes", 0, "blocks"), []),
+        (("shapes", 0, "width"), 2),
+        (("blocks", 0, "expert_bytes"), -1),
+        (("rules", "apart"), 1),
+    ],
+)
+def test_a_pooled_problem_that_is_refused_when_read_is_refused_by_the_schema(
+    path: tuple[str | int, ...], value: object, validate_document: Validate
+) -> None:
+    _refused(POOLED, path, value, validate_document)
 
 
 @pytest.mark.parametrize(
@@ -59,7 +102,13 @@ def test_a_problem_that_is_refused_when_read_is_refused_by_the_schema(
     path: tuple[str | int, ...], value: object, validate_document: Validate
 ) -> None:
     """The two say the same, so that either can be used to check a file."""
-    document: Any = copy.deepcopy(PROBLEM)
+    _refused(PROBLEM, path, value, validate_document)
+
+
+def _refused(
+    problem: Mapping[str, Any], path: tuple[str | int, ...], value: object, validate_document: Validate
+) -> None:
+    document: Any = copy.deepcopy(problem)
     inner = document
     for step in path[:-1]:
         inner = inner[step]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 from cyclopts import Parameter
@@ -22,7 +22,7 @@ from solver.recheck import findings, read_claim
 from solver.report.export_json import export_document
 from solver.report.export_text import export_text
 from solver.report.terminal import escape
-from solver.workload import EngineName, IndexerRule, Workload
+from solver.workload import AUTOMATIC_WIDTH, USUAL_CHOICES, Choices, EngineName, IndexerRule, Offload, Workload
 from tensors.errors import TensorsError
 from tensors.sources import has_scheme
 
@@ -58,6 +58,12 @@ class _Workload(msgspec.Struct, frozen=True):
 
 class _Options(msgspec.Struct, frozen=True):
     cache_bytes_per_token: Annotated[int, msgspec.Meta(ge=0, le=2**60)] | None
+    offload: Offload = USUAL_CHOICES.offload
+    tensor_parallel: Annotated[int, msgspec.Meta(ge=1, le=2**16)] | Literal["auto"] = USUAL_CHOICES.width
+
+    @property
+    def width(self) -> int:
+        return AUTOMATIC_WIDTH if self.tensor_parallel == "auto" else self.tensor_parallel
 
 
 class _Inputs(msgspec.Struct, frozen=True):
@@ -125,6 +131,7 @@ def wanted_of_plan(plan: Plan, model_path: str | None) -> Wanted | None:
         nextn_blocks=setting.inventory.nextn_blocks,
         inventory=setting.inventory,
         model_path=model_path or _MODEL,
+        choices=setting.choices,
     )
 
 
@@ -163,6 +170,7 @@ def _wanted(claim: Claim, model: str | None, reading: ReadOptions) -> Wanted:
         nextn_blocks=document.model.nextn_blocks,
         inventory=_inventory(claim, path, reading, named=model is not None),
         model_path=path or _MODEL,
+        choices=Choices(document.inputs.options.offload, document.inputs.options.width),
     )
 
 

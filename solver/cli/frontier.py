@@ -37,7 +37,7 @@ def show_frontier(
     Raises:
         UsageError: flags contradict each other.
     """
-    _check(options, wanted, output)
+    _check(options, wanted, ObjectiveOptions().names(question.problem), output)
     objectives = _objectives(options, wanted)
     counts = options.nodes or range(1, max(question.problem.stages_at_most, 1) + 1)
     with shown_progress(quiet=output.json) as progress:
@@ -59,12 +59,14 @@ def show_frontier(
     return _code(points)
 
 
-def _check(options: FrontierOptions, wanted: tuple[Objective, ...], output: PlanOutputOptions) -> None:
+def _check(
+    options: FrontierOptions, wanted: tuple[Objective, ...], usual: tuple[str, ...], output: PlanOutputOptions
+) -> None:
     if options.nodes is None and not options.frontier:
         raise UsageError("layerfit plan, --format: there is no table; expected --nodes or --frontier. Add one of them.")
     if options.nodes is not None and options.frontier:
         raise UsageError("layerfit plan, --nodes and --frontier: both are given; expected one. Leave one out.")
-    if options.frontier and tuple(objective.name for objective in wanted) != ObjectiveOptions().objective:
+    if options.frontier and tuple(objective.name for objective in wanted) != usual:
         raise UsageError(
             "layerfit plan, --objective: --frontier names objectives too; expected one of them. Leave one out."
         )

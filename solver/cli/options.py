@@ -23,10 +23,11 @@ from solver.cli.values import (
     pin,
     positive_seconds,
     whole_number,
+    width,
 )
-from solver.problem import Rules
+from solver.problem import Problem, Rules
 from solver.report.table import TableFormat
-from solver.workload import EngineName, IndexerRule, Workload
+from solver.workload import USUAL_CHOICES, Choices, EngineName, IndexerRule, Offload, Workload
 from tensors.units import parse_size_bytes
 
 __all__ = [
@@ -136,6 +137,33 @@ class EngineOptions:
             help="Whose rules of memory to follow.",
         ),
     ] = EngineName.GENERIC
+    offload: Annotated[
+        Offload | None,
+        Parameter(
+            converter=choice(Offload),
+            n_tokens=1,
+            metavar="WHAT",
+            help="What may stay in the memory of the host that a card stands in: experts, ffn (all feed-forward "
+            "networks), none. [default: experts]",
+        ),
+    ] = None
+    tensor_parallel: Annotated[
+        int | None,
+        Parameter(
+            converter=one(width),
+            n_tokens=1,
+            metavar="N",
+            help="Equal cards of one machine that share every block of a stage; auto for the best width. [default: 1]",
+        ),
+    ] = None
+
+    @property
+    def choices(self) -> Choices:
+        """Return what the engine is free to do, every default filled in."""
+        return Choices(
+            offload=USUAL_CHOICES.offload if self.offload is None else self.offload,
+            width=USUAL_CHOICES.width if self.tensor_parallel is None else self.tensor_parallel,
+        )
 
 
 @Parameter(name="*")
@@ -191,11 +219,18 @@ class ObjectiveOptions:
         Parameter(
             converter=one(names),
             n_tokens=1,
-            show_default=",".join,
+            show_default=False,
             metavar="A,B,…",
-            help="Objectives, the most important first; each is settled before the next.",
+            help="Objectives, the most important first; each is settled before the next. [default: nodes,balance, or "
+            "nodes,offload,balance where weights may stay with a host]",
         ),
-    ] = ("nodes", "balance")
+    ] = ()
+
+    def names(self, problem: Problem) -> tuple[str, ...]:
+        """Return the objectives that are named, or those of a problem where nobody names any."""
+        if self.objective:
+            return self.objective
+        return ("nodes", "offload", "balance") if problem.may_offload else ("nodes", "balance")
 
 
 @Parameter(name="*")

@@ -63,12 +63,15 @@ def plan(
     output: PlanOutputOptions = PlanOutputOptions(),
 ) -> ExitCode:
     """Place a model on the nodes of a cluster, with a proof: the main job."""
-    wanted = objectives_named(",".join(objective.objective))
+    if objective.objective:
+        objectives_named(",".join(objective.objective))
     for path in (problem.write_problem, output.output, output.report):
         if path is not None:
             check_folder(path)
             check_apart(path, problem.problem, cluster.cluster, None if model is None else Path(model))
     question = question_of(model, reading, cluster, problem, workload, engine, rules)
+    named = objective.names(question.problem)
+    wanted = objectives_named(",".join(named))
     effort = Effort(limits.time_limit, limits.deterministic_limit, limits.workers, limits.seed)
     if frontier != FrontierOptions():
         from solver.cli.frontier import show_frontier  # noqa: PLC0415 - few runs ask for it
@@ -82,7 +85,7 @@ def plan(
         model=_shown_model(model, output),
         model_path=None if output.no_paths else question.model_path,
         effort=effort,
-        options=_options(workload, objective, limits, cluster),
+        options=(*_options(workload, named, limits, cluster), *_choices(question)),
     )
     _write(answer, question, inputs, problem, output)
     return ExitCode.INTERRUPTED if answer.solution.interrupted else _CODES[answer.outcome]
@@ -142,10 +145,10 @@ def _shown_model(model: str | None, output: PlanOutputOptions) -> str | None:
 
 
 def _options(
-    workload: WorkloadOptions, objective: ObjectiveOptions, limits: LimitOptions, cluster: ClusterOptions
+    workload: WorkloadOptions, objective: tuple[str, ...], limits: LimitOptions, cluster: ClusterOptions
 ) -> tuple[tuple[str, str | int | float | None], ...]:
     return (
-        ("objective", ",".join(objective.objective)),
+        ("objective", ",".join(objective)),
         ("cache_bytes_per_token", workload.cache_bytes_per_token),
         ("reserve_fraction", None if cluster.reserve_fraction is None else str(cluster.reserve_fraction)),
         ("reserve_floor_bytes", cluster.reserve_floor),
@@ -154,3 +157,11 @@ def _options(
         ("workers", limits.workers),
         ("seed", limits.seed),
     )
+
+
+def _choices(question: Question) -> tuple[tuple[str, str | int | float | None], ...]:
+    """Return what the engine was free to do, where its cards gave it a choice."""
+    if question.setting is None or question.problem.is_plain:
+        return ()
+    choices = question.setting.choices
+    return (("offload", choices.offload.value), ("tensor_parallel", choices.width or "auto"))

@@ -65,7 +65,8 @@ def question_of(
     own = rules.rules()
     setting, asked = setting_of(inventory, machines, workload, engine, own)
     path = None if model is None or has_scheme(model) else str(Path(model).absolute())
-    variants = ModelVariants(inventory, machines, setting.workload, own, ENGINES[engine.engine].build)
+    build = ENGINES[engine.engine].build
+    variants = ModelVariants(inventory, machines, setting.workload, own, setting.choices, build)
     return Question(checked(asked, _WHERE), setting, variants, path, remarks)
 
 
@@ -79,29 +80,32 @@ def setting_of(
         ArchitectureError: the cache cannot be sized.
     """
     chosen = ENGINES[engine.engine]
-    _refuse_beside_engine(chosen, options)
+    _refuse_beside_engine(chosen, options, engine)
+    choices = engine.choices
     workload = options.workload(engine.engine, inventory.architecture.context_tokens)
     if options.indexer is None:
         workload = replace(workload, indexer=chosen.indexer)
     try:
-        placed = chosen.build(inventory, cluster, workload, rules)
+        placed = chosen.build(inventory, cluster, workload, rules, choices)
     except ArchitectureError as error:
         if not chosen.given_cache:
             raise
         advice = "Give --cache-bytes-per-token to plan without that rule."
         raise ArchitectureError(error.model, f"{error.problem} {advice}") from None
     setting = Setting(
-        inventory, cluster, workload, engine.engine.value, placed.notes, build=placed.build, served=placed.served
+        inventory, cluster, workload, engine.engine.value, placed.notes, placed.build, placed.served, choices
     )
     return setting, placed.problem
 
 
-def _refuse_beside_engine(engine: Engine, options: WorkloadOptions) -> None:
+def _refuse_beside_engine(engine: Engine, options: WorkloadOptions, asked_of_engine: EngineOptions) -> None:
     """Refuse what an engine does in one way alone."""
     asked = {
         "--cache-bytes-per-token": options.cache_bytes_per_token is not None and not engine.given_cache,
         "--indexer": options.indexer not in (None, engine.indexer) and not engine.given_cache,
         "--resident-nextn": options.resident_nextn and not engine.resident_nextn,
+        "--offload": asked_of_engine.offload is not None and not engine.offloads,
+        "--tensor-parallel": asked_of_engine.tensor_parallel not in (None, 1) and not engine.groups,
     }
     for flag, is_refused in asked.items():
         if is_refused:

@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
 
 from solver.wording import either, quoted, suggestion
+from solver.workload import AUTOMATIC_WIDTH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,6 +29,7 @@ __all__ = [
     "pin",
     "positive_seconds",
     "whole_number",
+    "width",
 ]
 
 Value = TypeVar("Value")
@@ -36,6 +38,7 @@ Value = TypeVar("Value")
 LARGEST_COUNT = 2**40
 _LONGEST_NUMBER = 20
 _LONGEST_COUNT = 5
+_MOST_CARDS = 480
 
 
 def one(parse: Callable[[str], Value]) -> Callable[[object, Sequence[Token]], Value]:
@@ -169,3 +172,19 @@ def _decimal(text: str) -> Fraction | None:
     if not (digits.isascii() and digits.isdigit() and len(text) <= _LONGEST_NUMBER):
         return None
     return Fraction(int(digits), 10 ** len(part))
+
+
+def width(text: str) -> int:
+    """Return how many cards share every block; AUTOMATIC_WIDTH for the best number.
+
+    Raises:
+        ValueError: the text is neither a number of cards nor "auto".
+    """
+    if text.strip().lower() == "auto":
+        return AUTOMATIC_WIDTH
+    is_short = text.isascii() and text.isdigit() and len(text) <= _LONGEST_COUNT
+    if not is_short or not 1 <= int(text) <= _MOST_CARDS:
+        raise ValueError(
+            f"{quoted(text)} is no number of cards; expected 1 to {_MOST_CARDS}, or auto. Write it like 2."
+        )
+    return int(text)

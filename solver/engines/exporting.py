@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from solver.engines.commands import Run
     from solver.engines.servers.build import ServedProblem
     from solver.engines.servers.export import Launcher
-    from solver.workload import Workload
+    from solver.workload import Choices, Workload
     from tensors.inventory import Inventory
 
 __all__ = ["Wanted", "exported"]
@@ -26,8 +26,9 @@ __all__ = ["Wanted", "exported"]
 class Wanted:
     """A placement with what it was made for.
 
-    `planned_for` is the engine whose rules it follows, and `devices` all nodes of its problem, used or not. The model
-    has `trunk_blocks` and `nextn_blocks` (`inventory` None where it is not at hand) and is found at `model_path`.
+    `planned_for` is the engine whose rules it follows, with what it was free to do, and `devices` all nodes of its
+    problem, used or not. The model has `trunk_blocks` and `nextn_blocks` (`inventory` None where it is not at hand) and
+    is found at `model_path`.
     """
 
     runs: tuple[Run, ...]
@@ -39,6 +40,7 @@ class Wanted:
     nextn_blocks: int
     inventory: Inventory | None
     model_path: str
+    choices: Choices
 
 
 def exported(engine: EngineName, wanted: Wanted, launcher: Launcher | None) -> Export | Refusal:
@@ -100,7 +102,7 @@ def _served(engine: EngineName, wanted: Wanted, workload: Workload, *, own: bool
     excluded = tuple(name for name in (*names, *cards) if name not in known)
     rules = Rules(pins=(), first=None, last=None, order=(), exclude=excluded, max_nodes=None, min_blocks=1)
     try:
-        served = ENGINES[engine].build(wanted.inventory, wanted.cluster, workload, rules).served
+        served = ENGINES[engine].build(wanted.inventory, wanted.cluster, workload, rules, wanted.choices).served
     except InputError as error:
         return Refusal(engine, str(error))
     if served is None:

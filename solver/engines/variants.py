@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from solver.cluster import Cluster, ClusterNode
     from solver.engines.generic import EnginePlan
     from solver.problem import Problem, Rules
-    from solver.workload import Workload
+    from solver.workload import Choices, Workload
     from tensors.inventory import Inventory
 
 __all__ = ["ModelVariants"]
@@ -27,13 +27,14 @@ __all__ = ["ModelVariants"]
 
 @dataclass(frozen=True, slots=True)
 class ModelVariants:
-    """A model on a cluster under a workload and rules; `build` makes an engine's problem of the four."""
+    """A model on a cluster under a workload, rules and choices; `build` makes an engine's problem of the five."""
 
     inventory: Inventory
     cluster: Cluster
     workload: Workload
     rules: Rules
-    build: Callable[[Inventory, Cluster, Workload, Rules], EnginePlan]
+    choices: Choices
+    build: Callable[[Inventory, Cluster, Workload, Rules, Choices], EnginePlan]
 
     @property
     def reserve_fraction(self) -> Fraction:
@@ -61,10 +62,13 @@ class ModelVariants:
     def with_reserve(self, fraction: Fraction) -> Problem:
         """Return the problem with at most this share of each memory in reserve."""
         nodes = tuple(_with_reserve(node, fraction) for node in self.cluster.nodes)
-        return self.build(self.inventory, replace(self.cluster, nodes=nodes), self.workload, self.rules).problem
+        return self._built(replace(self.cluster, nodes=nodes), self.workload)
 
     def _problem(self, workload: Workload) -> Problem:
-        return self.build(self.inventory, self.cluster, workload, self.rules).problem
+        return self._built(self.cluster, workload)
+
+    def _built(self, cluster: Cluster, workload: Workload) -> Problem:
+        return self.build(self.inventory, cluster, workload, self.rules, self.choices).problem
 
 
 def _bytes_a_value(name: str) -> Fraction:

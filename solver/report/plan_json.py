@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from solver.engines.servers.ranks import ServedFigures
     from solver.limits import Value
     from solver.planning import Plan
+    from solver.pool_loads import PoolLoad
     from solver.problem import Problem
-    from solver.projection import PlanStage, PoolLoad, Seam, Transfer
+    from solver.projection import PlanStage, Seam, Transfer
     from solver.solve import Level
 
 __all__ = [
@@ -171,8 +172,8 @@ def stage_document(stage: PlanStage) -> dict[str, Any]:
         "load_bytes": stage.load_bytes,
         "budget_bytes": stage.budget_bytes,
         "slack_bytes": stage.slack_bytes,
-        "offload_bytes": 0,
-        "offload_blocks": [],
+        "offload_bytes": stage.offload_bytes,
+        "offload_blocks": list(stage.offload_blocks),
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from solver.pool_loads import machine_budgets
 from solver.report.amounts import GIBIBYTES, count, gap_text, listed, ratio
 from solver.report.grid import Fact
 from solver.report.plan_tables import scale_of
@@ -96,7 +97,13 @@ def _told_apart(measured: Fraction, assumed: Fraction) -> str:
 def unused_facts(plan: Plan) -> tuple[Fact, ...]:
     """Name the nodes that hold nothing, with the reason where they could not; empty where all are used."""
     used = {stage.node for stage in plan.stages}
-    free = [node for node in plan.problem.nodes if node.name not in used]
+    taken = {card for name in used for card in plan.problem.nodes_by_name[name].cards}
+    free = []
+    for node in plan.problem.nodes:
+        # Devices that share a processor with one that is used, or listed, are no others.
+        if node.name not in used and taken.isdisjoint(node.cards):
+            free.append(node)
+            taken.update(node.cards)
     if not free:
         return ()
     excluded = frozenset(plan.problem.rules.exclude)
@@ -134,8 +141,9 @@ def _to_place(plan: Plan) -> str:
         ("other", sum(item.other_bytes for item in problem.items)),
     )
     kinds = ", ".join(f"{name} {amount(held)}" for name, held in parts if held or name == "weights")
-    budget = amount(sum(node.budget_bytes for node in problem.nodes))
-    nodes = count(len(problem.nodes), "node")
+    budgets = machine_budgets(problem)
+    budget = amount(sum(budgets.values()))
+    nodes = count(len(problem.nodes if problem.is_plain else budgets), "node")
     return f"{count(len(problem.blocks), 'block')}, {amount(problem.total_bytes)} ({kinds}) on {nodes}, budget {budget}"
 
 

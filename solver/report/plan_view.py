@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from solver.report.plan_memory import memory_facts
 from solver.report.plan_sentences import headline, remarks, request_facts, unused_facts, verdict
 from solver.report.plan_tables import check_grid, objectives_grid, seams_grid, stages_grid
 
@@ -51,7 +52,7 @@ def plan_view(plan: Plan, *, timings: bool) -> PlanView:
         reasons=plan.reasons,
         objectives=objectives_grid(plan) if placed else None,
         stages=stages_grid(plan) if placed else None,
-        unused=unused_facts(plan) if placed else (),
+        unused=(*memory_facts(plan), *unused_facts(plan)) if placed else (),
         seams=seams_grid(plan),
         check=None if check is None else check_grid(plan, check),
         verdict=None if check is None else verdict(plan, check),

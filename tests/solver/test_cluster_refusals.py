@@ -28,7 +28,8 @@ REFUSALS = {
         BASE + 'memroy = "1 GiB"',
         (
             'cluster.toml, node[0]: there is no key "memroy"; expected one of name, memory, count, unified, ceiling, '
-            "bandwidth, fabric, address, rpc_port, head, model_path, cpu, free, gpu, reserve. Did you mean memory?"
+            "bandwidth, fabric, address, rpc_port, head, model_path, cpu, free, gpu, inside, reserve. "
+            "Did you mean memory?"
         ),
     ),
     "an unknown table": (

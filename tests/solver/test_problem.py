@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 from support.problems import NO_LINKS, NO_RULES, problem_of
 
-from solver.problem import Block, Ends, Item, Link, LinkPair, Problem, Rules
+from solver.pools import Draws, Pool
+from solver.problem import Block, Ends, Item, Link, LinkPair, Node, Problem, Rules
 
 NEAR = Link(latency_ns=5, bytes_per_second=None, forbidden=False)
 FIVE = problem_of((1, 1), (9, 9, 9, 9, 9))
@@ -135,3 +136,13 @@ def test_links_are_forbidden_only_where_one_is() -> None:
 )
 def test_stages_are_limited_by_nodes_blocks_and_rules(blocks: int, rules: Rules, expected: int) -> None:
     assert expected == replace(problem_of((1,) * blocks, (99,) * 5), rules=rules).stages_at_most
+
+
+def test_what_devices_draw_on_tells_them_apart_but_for_memories_of_their_own() -> None:
+    """Of cards beside one host memory the third's own memory is smaller, and the last shares the fourth's card."""
+    draws = [Draws((f"v{index}",), (f"v{index}",), "ram", None, 0) for index in range(4)]
+    shared = Draws(("v3",), ("v3",), "ram", None, 0)
+    nodes = tuple(Node(f"n{index}", 9, None, None, "desk", draw) for index, draw in enumerate((*draws, shared)))
+    pools = (Pool("ram", 9, "desk"), *(Pool(f"v{index}", 8 if index == 2 else 9, "desk") for index in range(4)))
+
+    assert ["01", "2", "34"] == class_names(replace(FIVE, nodes=nodes, pools=pools))

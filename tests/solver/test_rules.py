@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from support.pooled import every_pooled_placement, pooled_problems
 from support.problems import NO_LINKS, NO_RULES, problem_of
 from support.timed import GB, timed
 
 from solver import rules as rules_module
-from solver.problem import Ends, Link, LinkPair, Placement, Problem, Rules, Stage
+from solver.pools import Draws, Pool
+from solver.problem import Ends, Link, LinkPair, Node, Placement, Problem, Rules, Stage
 from solver.rules import Violation, violations
 
 BARRED = Link(latency_ns=0, bytes_per_second=None, forbidden=True)
@@ -25,6 +30,33 @@ def ruled(**changes: object) -> Rules:
 
 PLAIN = problem_of((4, 5, 6, 7), (15, 15, 15, 0))
 HALVES = placed((0, 2, "n0"), (2, 4, "n1"))
+
+# Two cards of 15 bytes beside a host memory of 6; experts of the first two blocks may live there. The processor takes
+# blocks into that memory, and `both` is the two cards as one device.
+DESK = replace(
+    PLAIN,
+    blocks=(*(replace(block, expert_bytes=3) for block in PLAIN.blocks[:2]), *PLAIN.blocks[2:]),
+    nodes=(
+        Node("n0", 15, None, None, "desk", Draws(("card0",), ("card0",), "ram", None, 0)),
+        Node("n1", 15, None, None, "desk", Draws(("card1",), ("card1",), "ram", None, 0)),
+        Node("both", 15, None, None, "desk", Draws(("card0", "card1"), ("card0", "card1"), None, None, 0)),
+        Node("cpu", 6, None, None, "desk", Draws(("ram",), ("cpu",), None, None, 0)),
+        Node("n2", 15, None, None),
+    ),
+    pools=(Pool("card0", 15, "desk"), Pool("card1", 15, "desk"), Pool("ram", 6, "desk")),
+)
+
+
+def leaving(placement: Placement, *offloaded: tuple[int, ...]) -> Placement:
+    """Return a placement whose stages leave these items' experts with their hosts."""
+    return Placement(
+        tuple(replace(stage, offloaded=items) for stage, items in zip(placement.stages, offloaded, strict=True))
+    )
+
+
+# As before, with room for all.
+CARDS_SHARED = replace(DESK, pools=tuple(replace(pool, budget_bytes=99) for pool in DESK.pools))
+THREES = placed((0, 1, "n0"), (1, 2, "n1"), (2, 4, "n2"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +118,45 @@ CASES = [
         'the link from "n0" to "n1" is forbidden',
         replace(PLAIN, links=replace(NO_LINKS, pairs=(LinkPair("n0", "n1", BARRED),))),
         HALVES,
+    ),
+    Case("cards", '"both" and "n0" both occupy "card0"', CARDS_SHARED, placed((0, 2, "n0"), (2, 4, "both"))),
+    Case(
+        "offload",
+        '"n2" has no host to leave experts with',
+        DESK,
+        leaving(placed((0, 2, "n2"), (2, 4, "n1")), (0,), ()),
+    ),
+    Case(
+        "offload",
+        '"n0" has no host to leave experts with',
+        timed(DESK, ((9, 9), GB, GB, GB, GB)),
+        leaving(HALVES, (0,), ()),
+    ),
+    Case("offload", '"n1" leaves experts of block 2, which it has none of', DESK, leaving(HALVES, (), (2,))),
+    Case("offload", '"n0" leaves experts of block 1, which it has none of', DESK, leaving(THREES, (1,), (), ())),
+    Case(
+        "offload", '"n0" names blocks whose experts it leaves out of order or twice', DESK, leaving(HALVES, (1, 0), ())
+    ),
+    Case(
+        "offload", '"n0" names blocks whose experts it leaves out of order or twice', DESK, leaving(HALVES, (0, 0), ())
+    ),
+    Case(
+        "pools",
+        'pool "ram" would hold 9 bytes with a budget of 6',
+        DESK,
+        leaving(placed((0, 2, "n0"), (2, 3, "cpu"), (3, 4, "n1")), (0,), (), ()),
+    ),
+    Case(
+        "pools",
+        'pool "ram" would hold 7 bytes with a budget of 6',
+        replace(DESK, ends=Ends(0, 0, 0, 4)),
+        leaving(HALVES, (1,), ()),
+    ),
+    Case(
+        "together",
+        'the devices of "desk" do not follow one another',
+        DESK,
+        placed((0, 1, "n0"), (1, 2, "n2"), (2, 4, "n1")),
     ),
 ]
 
@@ -150,3 +221,63 @@ def test_a_tied_part_is_paid_once_on_one_node_and_twice_on_two() -> None:
     assert (Violation("memory", '"n1" would hold 10 bytes with a budget of 9'),) == violations(
         problem, placed((0, 1, "n0"), (1, 2, "n1"))
     )
+
+
+@pytest.mark.parametrize(
+    "placement",
+    [
+        placed((0, 4, "n2")),
+        HALVES,
+        leaving(HALVES, (0, 1), ()),
+        leaving(THREES, (0,), (1,), ()),
+        placed((0, 1, "n2"), (1, 2, "n0"), (2, 4, "n1")),
+        placed((0, 2, "n0"), (2, 3, "cpu"), (3, 4, "n1")),
+        placed((0, 3, "both"), (3, 4, "n2")),
+    ],
+)
+def test_devices_that_share_what_is_there_break_nothing(placement: Placement) -> None:
+    problem = replace(DESK, nodes=tuple(replace(node, budget_bytes=max(node.budget_bytes, 22)) for node in DESK.nodes))
+    pools = tuple(replace(pool, budget_bytes=max(pool.budget_bytes, 15)) for pool in DESK.pools)
+
+    assert () == violations(replace(problem, pools=pools), placement)
+
+
+def test_devices_of_a_machine_may_stand_apart_where_that_is_allowed() -> None:
+    placement = placed((0, 1, "n0"), (1, 2, "n2"), (2, 4, "n1"))
+
+    assert () == violations(replace(DESK, rules=ruled(apart=True)), placement)
+
+
+def test_devices_of_no_machine_are_never_apart() -> None:
+    """Also where one bears the name of a machine."""
+    nodes = (*DESK.nodes[:4], replace(DESK.nodes[4], name="desk"))
+    placement = placed((0, 1, "desk"), (1, 2, "n0"), (2, 4, "n1"))
+
+    assert () == violations(replace(DESK, nodes=nodes), placement)
+
+
+@settings(max_examples=50)
+@given(problem=pooled_problems(), data=st.data())
+def test_no_memory_holds_more_than_its_budget_in_what_the_rules_allow(problem: Problem, data: st.DataObject) -> None:
+    """The loads of devices, what is left with hosts and what stays there, added up by hand for every memory."""
+    allowed = list(every_pooled_placement(problem))
+    assume(allowed)
+    placement = data.draw(st.sampled_from(allowed))
+    held: Counter[str] = Counter()
+    for stage in placement.stages:
+        node = problem.nodes_by_name[stage.node]
+        shape = problem.shape_of(node)
+        blocks = [shape.blocks[index] for index in range(stage.start, stage.end)]
+        left = sum(shape.blocks[index].expert_bytes for index in stage.offloaded)
+        load = sum(block.weight_bytes + block.cache_bytes for block in blocks) - left
+        load += shape.ends.input_bytes if stage.start == 0 else 0
+        load += shape.ends.output_bytes if stage.end == len(problem.blocks) else 0
+        load -= shape.ends.tied_bytes if len(placement.stages) == 1 else 0
+        kept = shape.ends.host_bytes if stage.start == 0 else 0
+        for pool in node.pools:
+            held[pool] += load + (kept if node.host_pool is None else 0)
+        if node.host_pool is not None:
+            held[node.host_pool] += left * len(node.pools) + kept
+        assert load <= node.budget_bytes
+
+    assert [] == [pool.name for pool in problem.pools if held[pool.name] > pool.budget_bytes]

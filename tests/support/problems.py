@@ -63,7 +63,7 @@ def random_problem(random: Random, most_blocks: int, most_nodes: int, *, ruled: 
     problem = problem_of(weights, tuple(budgets), ends=ends)
     if random.random() < 0.3:
         problem = told_apart(problem, random)
-    return _with_rules(problem, random) if ruled else problem
+    return with_rules(problem, random) if ruled else problem
 
 
 def with_times(problem: Problem, random: Random) -> Problem:
@@ -81,9 +81,9 @@ def with_times(problem: Problem, random: Random) -> Problem:
         )
         for node in problem.nodes
     )
-    default = _random_link(random)
+    default = random_link(random)
     pairs = tuple(
-        LinkPair(source.name, target.name, _random_link(random, barred=0.15))
+        LinkPair(source.name, target.name, random_link(random, barred=0.15))
         for source, target in permutations(nodes, 2)
         if random.random() < random.choice((0, 0.5, 1))
     )
@@ -109,7 +109,8 @@ def _timed_block(block: Block, random: Random) -> Block:
     )
 
 
-def _random_link(random: Random, barred: float = 0.0) -> Link:
+def random_link(random: Random, barred: float = 0.0) -> Link:
+    """Draw a link of some latency and rate, perhaps one that no hop may take."""
     return Link(
         latency_ns=random.choice((0, 1, 4, 15)),
         bytes_per_second=random.choice((None, 10**9, 2 * 10**8)),
@@ -155,7 +156,8 @@ def _mild_rules(problem: Problem, random: Random) -> Rules:
     )
 
 
-def _with_rules(problem: Problem, random: Random) -> Problem:
+def with_rules(problem: Problem, random: Random) -> Problem:
+    """Give a problem rules, which may contradict each other, and forbidden links."""
     names = [node.name for node in problem.nodes]
     blocks = len(problem.blocks)
 

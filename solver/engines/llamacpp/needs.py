@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from solver.engines.llamacpp.caches import kept_terms, term_allocation
 from solver.engines.llamacpp.compute import compute_interval
-from solver.engines.llamacpp.facts import HOST, Assignment, Device, FlashAttention, Program
+from solver.engines.llamacpp.facts import HOST, Assignment, Device, FlashAttention, Override, Program
 from solver.engines.llamacpp.memory import device_bytes, is_lazy
 from solver.engines.llamacpp.placement import allocated_bytes, placed
 from solver.engines.llamacpp.profile import CPU
@@ -163,11 +163,20 @@ def block_cache_needs(
 
 
 def compute_need(
-    profile: Profile, inventory: Inventory, settings: Settings, backends: Sequence[Backend], *, devices: int
+    profile: Profile,
+    inventory: Inventory,
+    settings: Settings,
+    backends: Sequence[Backend],
+    *,
+    devices: int,
+    moved: str | None,
 ) -> ComputeNeed:
-    """Return the upper ends over cuts that hold every kind of block and the head on one device, and over even ones."""
+    """Return the upper ends over cuts that hold every kind of block and the head on one device, and over even ones.
+
+    Where tensors that `moved` finds may be overridden, over the same cuts with and without that.
+    """
     rows: list[DeviceBytes] = []
-    for assignment in _samples(inventory, backends, devices):
+    for assignment in _samples(inventory, backends, devices, moved):
         rows.extend(device_bytes(profile, inventory, settings, assignment, compute_interval))
     hosts = [row for row in rows if row.name == "Host"]
     output = max(row.output_bytes for row in hosts)
@@ -179,7 +188,7 @@ def compute_need(
     return ComputeNeed(of_devices, of_hosts, output, is_simulated=True)
 
 
-def _samples(inventory: Inventory, backends: Sequence[Backend], devices: int) -> list[Assignment]:
+def _samples(inventory: Inventory, backends: Sequence[Backend], devices: int, moved: str | None) -> list[Assignment]:
     slots = inventory.trunk_blocks + inventory.nextn_blocks + 1
     found = [Assignment((), (HOST,) * slots, ())]
     # Kinds differ in rounding and in how well their graphs are known: one stands for all that are no worse.
@@ -189,6 +198,11 @@ def _samples(inventory: Inventory, backends: Sequence[Backend], devices: int) ->
         even = tuple(slot * count // slots for slot in range(slots))
         halved = tuple(HOST if slot < slots // 2 else even[slot] for slot in range(slots))
         found += [Assignment(several, even, ()), Assignment(several, halved, ())]
+        if moved is not None:
+            # To the host, and to the last device as to one that a server has beside its cards.
+            places = (HOST, count - 1) if count > 1 else (HOST,)
+            found += [Assignment(several, even, (Override(moved, place),)) for place in places]
+            found.append(Assignment(several, halved, (Override(moved, HOST),)))
     return found
 
 

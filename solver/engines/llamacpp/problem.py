@@ -9,13 +9,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from solver.engines.generic import EnginePlan, active_weight_bytes
+from solver.engines.generic import EnginePlan
+from solver.engines.generic_shapes import active_weight_bytes
+from solver.engines.llamacpp.hosts import (
+    Counted,
+    Held,
+    Hosts,
+    check_hosts,
+    hosts_of,
+    keeps_host_apart,
+    node_of,
+    pools_with,
+)
+from solver.engines.llamacpp.movable import all_blocks_pattern, movable_bytes
 from solver.engines.llamacpp.needs import block_cache_needs, compute_need, planned_settings, weight_need
 from solver.engines.llamacpp.profile import CPU, DEFAULT_BUILD, profile_of
-from solver.engines.llamacpp.seats import head_of, links_of, rules_of, seats_of
+from solver.engines.llamacpp.seats import links_of, rules_of
+from solver.engines.seating import Kind
 from solver.errors import InputError
-from solver.problem import Block, Ends, Node, Problem
-from solver.wording import counted
+from solver.problem import Block, Ends, Problem
+from solver.wording import counted, several
+from solver.workload import USUAL_CHOICES, Offload
 from tensors.inventory import Part
 from tensors.units import format_bytes
 
@@ -26,7 +40,7 @@ if TYPE_CHECKING:
     from solver.engines.llamacpp.needs import ComputeNeed, WeightNeed
     from solver.engines.llamacpp.seats import Seat
     from solver.problem import Rules
-    from solver.workload import Workload
+    from solver.workload import Choices, Workload
     from tensors.cache import BlockCache
     from tensors.inventory import Inventory
 
@@ -37,7 +51,9 @@ _ACTIVATION_VALUE_BYTES = 4
 _DEVICES_AT_MOST = 16
 
 
-def llamacpp(inventory: Inventory, cluster: Cluster, workload: Workload, rules: Rules) -> EnginePlan:
+def llamacpp(
+    inventory: Inventory, cluster: Cluster, workload: Workload, rules: Rules, choices: Choices = USUAL_CHOICES
+) -> EnginePlan:
     """Return the problem of placing a model on the devices of a cluster as llama.cpp holds it.
 
     Raises:
@@ -53,37 +69,63 @@ def llamacpp(inventory: Inventory, cluster: Cluster, workload: Workload, rules: 
             inventory.name, "it has no numbered blocks; expected a model of layers. Check that it is not an adapter."
         )
     profile = profile_of(DEFAULT_BUILD)
-    seats = seats_of(cluster, frozenset(rules.exclude))
-    head = head_of(cluster, seats, rules)
-    firsts = seats if head is None else (head,)
+    movable = movable_bytes(inventory, choices.offload)
+    hosts = hosts_of(cluster, rules, moves=any(size for size, _ in movable))
     settings = planned_settings(profile, inventory, workload)
-    backends = tuple({seat.backend.name: seat.backend for seat in seats}.values())
-    if any(seat.is_host for seat in firsts):
+    backends = tuple({seat.backend.name: seat.backend for seat in hosts.seats}.values())
+    if any(seat.is_host for seat in hosts.firsts):
         backends = (*backends, CPU)
-    on_host = all(seat.is_host for seat in firsts)
+    on_host = all(seat.is_host for seat in hosts.firsts)
     weights = weight_need(profile, inventory, settings, backends, on_host=on_host)
-    caches = block_cache_needs(profile, inventory, settings, backends)
-    compute = compute_need(profile, inventory, settings, backends, devices=len(seats))
-    apart = all(_keeps_host_apart(seat) for seat in firsts)
-    beside = compute.output_bytes + _host_compute(compute, on_host=on_host)
+    moves = any(size for size, _ in movable) and bool(hosts.machines)
+    compute = compute_need(
+        profile,
+        inventory,
+        settings,
+        backends,
+        devices=len(hosts.seats),
+        moved=all_blocks_pattern(choices.offload) if moves else None,
+    )
+    # A processor beside cards is set aside no buffer of its own: it is the host's.
+    beside = compute.output_bytes + _host_compute(
+        compute, on_host=all(seat.site.kind is Kind.HOST for seat in hosts.firsts)
+    )
+    held = Held(weights.everywhere_bytes, compute.device_bytes, weights.host_bytes + beside)
+    check_hosts(hosts, held.held_bytes)
     problem = Problem(
-        blocks=_blocks(inventory, weights, caches),
-        ends=Ends(
-            input_bytes=weights.first_bytes + (0 if apart else weights.host_bytes),
-            output_bytes=weights.head_bytes,
-            tied_bytes=weights.tied_bytes,
-            host_bytes=0 if apart else beside,
+        blocks=_blocks(
+            inventory,
+            weights,
+            block_cache_needs(profile, inventory, settings, backends),
+            movable if moves else tuple((0, 0) for _ in movable),
         ),
-        nodes=tuple(_node(seat, weights.everywhere_bytes + compute.device_bytes) for seat in seats),
+        ends=_ends(hosts, weights, beside),
+        nodes=tuple(node_of(seat, hosts, held) for seat in hosts.seats),
         activation_bytes=(inventory.architecture.hidden_size or 0) * _ACTIVATION_VALUE_BYTES,
         context_tokens=workload.context_tokens,
-        links=links_of(cluster, seats),
-        rules=rules_of(rules, seats, head),
+        links=links_of(cluster, hosts.seats, hosts.head),
+        rules=rules_of(rules, hosts.seats, hosts.first),
+        pools=pools_with(hosts, held),
     )
-    _check_hosts(firsts, weights.host_bytes + beside, fixed=head is not None)
-    notes = (*inventory.notes, *_notes(inventory, workload, seats, weights, compute, settings.context_tokens))
-    return EnginePlan(
-        problem=problem, notes=(*notes, *_host_notes(apart, firsts, weights, beside)), build=profile.build, served=None
+    notes = (
+        *inventory.notes,
+        *_notes(inventory, workload, hosts.seats, weights, compute, settings.context_tokens),
+        *_host_notes(hosts, weights, beside),
+        *_offload_notes(inventory, cluster, hosts, choices),
+    )
+    return EnginePlan(problem=problem, notes=notes, build=profile.build, served=None)
+
+
+def _ends(hosts: Hosts, weights: WeightNeed, beside_bytes: int) -> Ends:
+    """Return what both ends hold; what the head's host holds goes to the host of a first stage that has one."""
+    counted = hosts.counted is Counted.WITH_FIRST
+    to_host = hosts.head is not None and hosts.head.name in hosts.machines
+    embeddings = weights.host_bytes if counted else 0
+    return Ends(
+        input_bytes=weights.first_bytes + (0 if to_host else embeddings),
+        output_bytes=weights.head_bytes,
+        tied_bytes=weights.tied_bytes,
+        host_bytes=(beside_bytes if counted else 0) + (embeddings if to_host else 0),
     )
 
 
@@ -92,15 +134,17 @@ def _host_compute(compute: ComputeNeed, *, on_host: bool) -> int:
     return max(compute.host_bytes - compute.device_bytes, 0) if on_host else compute.host_bytes
 
 
-def _keeps_host_apart(seat: Seat) -> bool:
-    """Return whether what the head's host holds is in another memory than the device's."""
-    return not seat.is_host and not seat.machine.unified
-
-
-def _blocks(inventory: Inventory, weights: WeightNeed, caches: tuple[BlockCache, ...]) -> tuple[Block, ...]:
+def _blocks(
+    inventory: Inventory,
+    weights: WeightNeed,
+    caches: tuple[BlockCache, ...],
+    movable: tuple[tuple[int, int], ...],
+) -> tuple[Block, ...]:
     blocks = []
     last = len(caches) - 1
-    for number, (summary, weight, cache) in enumerate(zip(inventory.blocks(), weights.blocks, caches, strict=False)):
+    for number, (summary, weight, cache, (moved, moved_read)) in enumerate(
+        zip(inventory.blocks(), weights.blocks, caches, movable, strict=False)
+    ):
         read = active_weight_bytes(inventory, weight, summary.expert_bytes) + cache.cache_bytes
         blocks.append(
             Block(
@@ -109,33 +153,11 @@ def _blocks(inventory: Inventory, weights: WeightNeed, caches: tuple[BlockCache,
                 active_bytes=read + (weights.head_bytes if number == last else 0),
                 cache_bytes_per_token=cache.bytes_per_token,
                 cache_fixed_bytes=cache.fixed_bytes,
+                expert_bytes=moved,
+                expert_active_bytes=moved_read,
             )
         )
     return tuple(blocks)
-
-
-def _node(seat: Seat, aside_bytes: int) -> Node:
-    _, driver_bytes = seat.backend.context_bytes
-    return Node(
-        name=seat.node,
-        budget_bytes=max(seat.budget_bytes - aside_bytes - driver_bytes, 0),
-        bytes_per_second=seat.bytes_per_second,
-        stage_ns=None,
-        machine=None if seat.node == seat.machine.name else seat.machine.name,
-    )
-
-
-def _check_hosts(firsts: tuple[Seat, ...], needed_bytes: int, *, fixed: bool) -> None:
-    """Refuse a head whose host has no room for what stays there; where any machine may be it, one must have."""
-    short = [seat for seat in firsts if _keeps_host_apart(seat) and seat.machine.budget_bytes < needed_bytes]
-    if short and (fixed or len(short) == len(firsts)):
-        machine = short[0].machine
-        raise InputError(
-            f"node {machine.name}",
-            f"its host may hold {format_bytes(max(machine.budget_bytes, 0))}; the head needs "
-            f"{format_bytes(needed_bytes)} there for embeddings and buffers. Lower its reserve, or start llama.cpp on "
-            "another node.",
-        )
 
 
 def _notes(
@@ -168,13 +190,38 @@ def _notes(
         )
     if len(seats) > _DEVICES_AT_MOST:
         yield f"There are {len(seats)} devices; one run takes {_DEVICES_AT_MOST} at most."
-    for name in dict.fromkeys(seat.machine.name for seat in seats if seat.machine.gpus and seat.machine.cpu):
-        yield f"{name}: its processor takes no whole blocks beside its cards."
 
 
-def _host_notes(apart: bool, firsts: tuple[Seat, ...], weights: WeightNeed, beside_bytes: int) -> Iterator[str]:
+def _host_notes(hosts: Hosts, weights: WeightNeed, beside_bytes: int) -> Iterator[str]:
     held = f"{format_bytes(weights.host_bytes)} of embeddings and {format_bytes(beside_bytes)} of buffers"
+    if hosts.counted is Counted.ASIDE and hosts.head is not None:
+        yield f"{hosts.head.name} is the head, where llama.cpp is started: {held} are set aside in its host memory."
+        return
+    to_host = hosts.head is not None and hosts.head.name in hosts.machines
+    apart = to_host or hosts.counted is Counted.APART
     where = "the host memory of the first stage's machine" if apart else "the first stage's memory"
     yield f"The machine of the first stage is the head, where llama.cpp is started: {held} are in {where}."
-    if not apart and any(_keeps_host_apart(seat) for seat in firsts):
+    if not apart and any(keeps_host_apart(seat) for seat in hosts.firsts):
         yield "They are counted there even where the first stage is a card of its own memory."
+
+
+def _offload_notes(inventory: Inventory, cluster: Cluster, hosts: Hosts, choices: Choices) -> Iterator[str]:
+    what = choices.offload.words.capitalize()
+    if choices.offload is Offload.NONE or not any(size for size, _ in movable_bytes(inventory, choices.offload)):
+        return
+    if hosts.machines:
+        yield (
+            f"{what} of a block may stay in the memory of the host that its card stands in "
+            f"({several(sorted(hosts.machines))}). Overrides of tensors end pipelining; compute buffers are "
+            "counted for both."
+        )
+    others = [
+        node.name
+        for node in cluster.nodes
+        if node.name not in hosts.machines and any(s.machine == node and s.site.kind is Kind.CARD for s in hosts.seats)
+    ]
+    if others:
+        yield (
+            f"{what} cannot stay in the memory of {several(others)}: the head's own process leaves them with its host "
+            "alone (head = true), and a server with another only where it serves the processor (cpu = true)."
+        )

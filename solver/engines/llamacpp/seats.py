@@ -7,97 +7,90 @@ local devices. Every other device is behind an RPC server of its own, a host's p
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import permutations
 from typing import TYPE_CHECKING, Final
 
 from solver.engines.llamacpp.profile import backend_of
+from solver.engines.seating import Kind, Site, device_links, device_rules, one_device, sites_of
 from solver.errors import InputError
-from solver.problem import Link, LinkPair, Links
+from solver.problem import Link, LinkPair
 from solver.wording import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Sequence
 
     from solver.cluster import Cluster, ClusterNode
     from solver.engines.llamacpp.facts import Backend
-    from solver.problem import Rules
+    from solver.problem import Links, Rules
 
-__all__ = ["Seat", "head_of", "links_of", "rules_of", "seats_of"]
-
-_MOST_SEATS: Final = 480
-"""Links between devices are written out in pairs."""
+__all__ = ["Seat", "head_of", "links_of", "members_of", "only_machine", "rules_of", "seats_of"]
 
 _ANY: Final = replace(backend_of("CUDA0"), name="unknown", alignment_bytes=256, exact=False)
 """A card of which nothing is known: it rounds up as the coarsest of all kinds does."""
 
-_INSIDE: Final = Link(latency_ns=0, bytes_per_second=None, forbidden=False)
+_BARRED: Final = Link(latency_ns=0, bytes_per_second=None, forbidden=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """A device that takes a stage. `node` is its name in the problem: its machine's, where that has no other.
+    """A device that takes a stage: where it is, what the engine calls it there (None: not said), and its kind."""
 
-    `local` is what the engine calls it on its machine, None where the cluster does not say. `number` counts the devices
-    of the machine. `budget_bytes` is what the reserve leaves, before anything is set aside for the engine.
-    """
-
-    node: str
-    machine: ClusterNode
-    number: int
+    site: Site
     local: str | None
     backend: Backend
-    is_host: bool
-    budget_bytes: int
-    bytes_per_second: int | None
+
+    @property
+    def node(self) -> str:
+        """Return its name in the problem: its machine's, where that has no other."""
+        return self.site.node
+
+    @property
+    def machine(self) -> ClusterNode:
+        """Return the machine that it stands in."""
+        return self.site.machine
+
+    @property
+    def number(self) -> int:
+        """Return which of the machine's devices it is; its server has the port of that number."""
+        return self.site.number
+
+    @property
+    def is_host(self) -> bool:
+        """Return whether it is the processor of its machine."""
+        return self.site.kind in (Kind.HOST, Kind.PROCESSOR)
+
+    @property
+    def budget_bytes(self) -> int:
+        """Return what the reserve leaves, before anything is set aside for the engine."""
+        return self.site.budget_bytes
 
 
 def seats_of(cluster: Cluster, excluded: frozenset[str]) -> tuple[Seat, ...]:
     """Return the devices of a cluster in the order listed, without those in `excluded` (machines or devices).
 
     Raises:
-        InputError: there are too many, none is left, or a device has a name of no known kind.
+        InputError: none is left, or a device has a name of no known kind.
     """
-    cards = sum(max(sum(group.count for group in node.gpus), 1) for node in cluster.nodes)
-    if cards > _MOST_SEATS:
-        raise InputError("cluster", f"it lists {cards} devices; expected at most {_MOST_SEATS}. Lower the counts.")
-    seats = tuple(
-        seat
-        for node in cluster.nodes
-        if node.name not in excluded
-        for seat in _of_machine(node)
-        if seat.node not in excluded
-    )
+    seats = tuple(_seat(site) for site in sites_of(cluster, excluded))
     if not seats:
         raise InputError("cluster", "every node is excluded; expected one that may take blocks. Exclude fewer.")
     return seats
 
 
-def _of_machine(node: ClusterNode) -> Iterator[Seat]:
-    if node.unified:
-        local = node.gpus[0].device if node.gpus else None
-        backend = _ANY if local is None else backend_of(local)
-        yield Seat(node.name, node, 0, local, backend, False, node.budget_bytes, node.bytes_per_second)
-        return
-    if not node.gpus:
-        yield Seat(node.name, node, 0, "CPU", backend_of("RPC0"), True, node.budget_bytes, node.bytes_per_second)
-        return
-    alone = sum(group.count for group in node.gpus) == 1
-    number = 0
-    for group in node.gpus:
-        kind, first = ("CUDA", number) if group.device is None else _split(group.device)
-        for index in range(group.count):
-            local = f"{kind}{first + index}"
-            yield Seat(
-                node=node.name if alone else f"{node.name}/gpu{number}",
-                machine=node,
-                number=number,
-                local=local,
-                backend=backend_of(local),
-                is_host=False,
-                budget_bytes=group.memory_bytes - group.reserve.bytes_of(group.memory_bytes),
-                bytes_per_second=group.bytes_per_second,
-            )
-            number += 1
+def _seat(site: Site) -> Seat:
+    if site.kind in (Kind.HOST, Kind.PROCESSOR):
+        return Seat(site, "CPU", backend_of("RPC0"))
+    if site.kind is Kind.UNIFIED:
+        local = site.machine.gpus[0].device if site.machine.gpus else None
+        return Seat(site, local, _ANY if local is None else backend_of(local))
+    first = 0
+    for group in site.machine.gpus:
+        if site.number < first + group.count:
+            # Without a name they are counted on from the first card of the machine.
+            kind, start = ("CUDA", first) if group.device is None else _split(group.device)
+            local = f"{kind}{start + site.number - first}"
+            return Seat(site, local, backend_of(local))
+        first += group.count
+    raise AssertionError(site.node)
 
 
 def _split(device: str) -> tuple[str, int]:
@@ -111,13 +104,25 @@ def _split(device: str) -> tuple[str, int]:
     return kind, int(device[len(kind) :][:9])
 
 
+def members_of(seats: Sequence[Seat]) -> tuple[tuple[str, str], ...]:
+    """Return the devices by name, each with its machine."""
+    return tuple((seat.node, seat.machine.name) for seat in seats)
+
+
+def only_machine(seats: Sequence[Seat]) -> ClusterNode | None:
+    """Return the machine of all devices, None where there are several."""
+    machines = {seat.machine.name: seat.machine for seat in seats}
+    return next(iter(machines.values())) if len(machines) == 1 else None
+
+
 def head_of(cluster: Cluster, seats: tuple[Seat, ...], rules: Rules) -> Seat | None:
-    """Return the device that must take the first stage: of the machine that the cluster or a rule names; None for any.
+    """Return the device that the first stage is on, of the machine that the cluster or a rule names; None for any.
 
     Raises:
         InputError: the two name different machines, or the head is excluded.
     """
-    first = None if rules.first is None else _only(rules.first, seats, "first")
+    named = None if rules.first is None else one_device(rules.first, members_of(seats), "first", "a stage")
+    first = next((seat for seat in seats if seat.node == named), None)
     head = next((node for node in cluster.nodes if node.head), None)
     if head is None:
         return first
@@ -135,50 +140,30 @@ def head_of(cluster: Cluster, seats: tuple[Seat, ...], rules: Rules) -> Seat | N
     return found
 
 
-def rules_of(rules: Rules, seats: tuple[Seat, ...], head: Seat | None) -> Rules:
+def rules_of(rules: Rules, seats: tuple[Seat, ...], first: Seat | None) -> Rules:
     """Return the rules with names of machines made names of devices; excluded ones are no devices any more.
 
     Raises:
         InputError: a rule names a machine of several devices where one device is meant.
     """
-
-    def named(name: str, rule: str) -> str:
-        seat = _only(name, seats, rule)
-        return name if seat is None else seat.node
-
-    return replace(
-        rules,
-        pins=tuple((block, named(name, "pin")) for block, name in rules.pins),
-        first=rules.first if head is None else head.node,
-        last=None if rules.last is None else named(rules.last, "last"),
-        order=tuple(named(name, "order") for name in rules.order),
-        exclude=(),
-    )
+    named = device_rules(rules, members_of(seats), "a stage")
+    return named if first is None else replace(named, first=first.node)
 
 
-def _only(name: str, seats: tuple[Seat, ...], rule: str) -> Seat | None:
-    """Return the device of a name, None where there is none: that is refused with all other rules."""
-    found = [seat for seat in seats if name == seat.node] or [seat for seat in seats if name == seat.machine.name]
-    if len(found) > 1:
-        raise InputError(
-            f"rule {rule}",
-            f"{quoted(name)} has {len(found)} devices that take a stage each; expected one of them. "
-            f"Write {quoted(found[0].node)}.",
-        )
-    return found[0] if found else None
+def links_of(cluster: Cluster, seats: tuple[Seat, ...], head: ClusterNode | None) -> Links:
+    """Return links between devices, none of which leads to a processor that blocks have to begin on.
 
-
-def links_of(cluster: Cluster, seats: tuple[Seat, ...]) -> Links:
-    """Return links between devices: those of their machines, and inside a machine one that costs nothing."""
-    default = Link(latency_ns=cluster.latency_ns, bytes_per_second=cluster.bytes_per_second, forbidden=False)
-    own = {
-        (link.source, link.target): Link(link.latency_ns, link.bytes_per_second, forbidden=link.forbidden)
-        for link in cluster.links
+    On the head it comes before all devices, on other machines before the machine's own.
+    """
+    links = device_links(cluster, members_of(seats))
+    barred = {
+        (seat.node, processor.node): LinkPair(seat.node, processor.node, _BARRED)
+        for processor in seats
+        if processor.site.kind is Kind.PROCESSOR
+        for seat in seats
+        if seat != processor and processor.machine in (head, seat.machine)
     }
-    pairs = []
-    for source, target in permutations(seats, 2):
-        inside = source.machine.name == target.machine.name
-        link = _INSIDE if inside else own.get((source.machine.name, target.machine.name), default)
-        if link != default:
-            pairs.append(LinkPair(source.node, target.node, link))
-    return Links(default=default, pairs=tuple(pairs))
+    if not barred:
+        return links
+    kept = tuple(pair for pair in links.pairs if (pair.source, pair.target) not in barred)
+    return replace(links, pairs=(*kept, *barred.values()))

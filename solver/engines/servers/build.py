@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from itertools import permutations
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from solver.engines.seating import device_links, device_rules
 from solver.engines.servers.sharding import card_weights
 from solver.errors import InputError
-from solver.problem import Block, Ends, Link, LinkPair, Links, Node, Problem, Rules
-from solver.wording import quoted
+from solver.problem import Block, Ends, Node, Problem, Rules
 from tensors.inventory import Part
 from tensors.units import format_bytes
 
@@ -29,7 +28,6 @@ __all__ = ["Ingredients", "ServedProblem", "placed_blocks", "served_problem"]
 
 # Activations cross a seam as 16-bit floats.
 _ACTIVATION_VALUE_BYTES = 2
-_INSIDE = Link(latency_ns=0, bytes_per_second=None, forbidden=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +93,7 @@ def served_problem(
     width = parts.settings.width
     count = placed_blocks(inventory, workload)
     weights = card_weights(inventory, count, width, parts.profile.vocabulary_multiple)
+    members = [(device.name, device.machine) for device in parts.devices]
     problem = Problem(
         blocks=_blocks(inventory, weights, parts.pool.block_caches(count), width),
         ends=Ends(
@@ -106,8 +105,8 @@ def served_problem(
         nodes=tuple(_node(device, parts) for device in parts.devices),
         activation_bytes=(inventory.architecture.hidden_size or 0) * _ACTIVATION_VALUE_BYTES,
         context_tokens=workload.context_tokens,
-        links=_links(cluster, parts.devices),
-        rules=_device_rules(rules, parts.devices),
+        links=device_links(cluster, members),
+        rules=device_rules(rules, members, "a rank"),
     )
     return ServedProblem(
         problem=problem,
@@ -153,49 +152,6 @@ def _node(device: RankDevice, parts: Ingredients) -> Node:
         bytes_per_second=None if rate is None else rate * device.width,
         stage_ns=None,
         machine=None if device.name == device.machine else device.machine,
-    )
-
-
-def _links(cluster: Cluster, devices: tuple[RankDevice, ...]) -> Links:
-    """Return links between devices: those of their machines, and inside a machine one that costs nothing."""
-    default = Link(latency_ns=cluster.latency_ns, bytes_per_second=cluster.bytes_per_second, forbidden=False)
-    of_machines = {
-        (link.source, link.target): Link(link.latency_ns, link.bytes_per_second, forbidden=link.forbidden)
-        for link in cluster.links
-    }
-    pairs = []
-    for source, target in permutations(devices, 2):
-        inside = source.machine == target.machine
-        link = _INSIDE if inside else of_machines.get((source.machine, target.machine), default)
-        if link != default:
-            pairs.append(LinkPair(source.name, target.name, link))
-    return Links(default=default, pairs=tuple(pairs))
-
-
-def _device_rules(rules: Rules, devices: tuple[RankDevice, ...]) -> Rules:
-    """Return the rules with names of machines made names of devices; excluded ones are no devices any more."""
-    known = {device.name for device in devices}
-    of_machine: dict[str, list[str]] = {}
-    for device in devices:
-        of_machine.setdefault(device.machine, []).append(device.name)
-
-    def one(name: str, rule: str) -> str:
-        several = of_machine.get(name, [])
-        if name in known or not several:
-            return name
-        raise InputError(
-            f"rule {rule}",
-            f"{quoted(name)} has {len(several)} devices that take a rank each; expected one of them. "
-            f"Write {quoted(several[0])}.",
-        )
-
-    return replace(
-        rules,
-        pins=tuple((block, one(name, "pin")) for block, name in rules.pins),
-        first=None if rules.first is None else one(rules.first, "first"),
-        last=None if rules.last is None else one(rules.last, "last"),
-        order=tuple(one(name, "order") for name in rules.order),
-        exclude=(),
     )
 
 

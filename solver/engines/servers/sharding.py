@@ -12,14 +12,13 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from solver.engines.generic import is_token_table
 from solver.errors import InputError
 from tensors.inventory import Part, Role
 
 if TYPE_CHECKING:
     from tensors.inventory import Inventory, Tensor
 
-__all__ = ["BlockWeights", "CardWeights", "card_weights", "check_width"]
+__all__ = ["BlockWeights", "CardWeights", "card_weights", "check_width", "is_token_table", "tied_bytes"]
 
 _WHOLE_ROLES = frozenset({Role.NORM, Role.ROUTER, Role.INDEXER, Role.VISION, Role.AUDIO, Role.NEXTN})
 # The down projections of latent attention (`ReplicatedLinear` in deepseek_v2.py of both engines).
@@ -29,10 +28,11 @@ _KEY_OR_VALUE = re.compile(r"(k_proj|v_proj|attn_k|attn_v|key|value)(\.|$)")
 
 @dataclass(frozen=True, slots=True)
 class BlockWeights:
-    """Bytes of one block on one card; `expert_bytes` counts its routed experts alone."""
+    """Bytes of one block on one card; `expert_bytes` counts its routed experts, `feed_forward_bytes` dense networks."""
 
     weight_bytes: int
     expert_bytes: int
+    feed_forward_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def check_width(inventory: Inventory, width: int) -> None:
 
 def card_weights(inventory: Inventory, placed_blocks: int, width: int, row_multiple: int) -> CardWeights:
     """Return what one of `width` cards holds; rows of embedding and head are padded to `row_multiple`."""
-    weight, expert = [0] * placed_blocks, [0] * placed_blocks
+    weight, expert, feed_forward = ([0] * placed_blocks for _ in range(3))
     kv_heads = inventory.architecture.kv_heads
     inputs = head = tied = 0
     for tensor in inventory.tensors:
@@ -81,6 +81,7 @@ def card_weights(inventory: Inventory, placed_blocks: int, width: int, row_multi
                 size = _block_tensor_bytes(tensor, width, kv_heads)
                 weight[tensor.block] += size
                 expert[tensor.block] += size if tensor.role is Role.ROUTED_EXPERT else 0
+                feed_forward[tensor.block] += size if tensor.role is Role.FEED_FORWARD else 0
         elif tensor.part is Part.HEAD:
             head += _end_tensor_bytes(tensor, width, row_multiple)
         else:
@@ -88,11 +89,26 @@ def card_weights(inventory: Inventory, placed_blocks: int, width: int, row_multi
             inputs += size
             tied += size if inventory.tied and _is_tied(tensor) else 0
     return CardWeights(
-        blocks=tuple(BlockWeights(*pair) for pair in zip(weight, expert, strict=True)),
+        blocks=tuple(BlockWeights(*pair) for pair in zip(weight, expert, feed_forward, strict=True)),
         input_bytes=inputs,
         head_bytes=head + tied,
         tied_bytes=tied,
     )
+
+
+def tied_bytes(inventory: Inventory) -> int:
+    """Return the bytes of the token embedding, which a tied head uses as its matrix."""
+    return sum(
+        tensor.size_bytes
+        for tensor in inventory.tensors
+        if tensor.part is Part.INPUT and tensor.role is Role.EMBEDDING and is_token_table(tensor.name)
+    )
+
+
+def is_token_table(name: str) -> bool:
+    """Return whether an embedding of this name has a row for every token, not for positions, layers or kinds."""
+    others = ("per_layer", "position", "token_type", "norm", "wpe")
+    return not any(word in name.lower() for word in others)
 
 
 def _is_tied(tensor: Tensor) -> bool:

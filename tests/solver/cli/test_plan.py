@@ -123,6 +123,7 @@ def test_every_flag_of_plan_is_tried_here_or_below_or_with_the_frontier() -> Non
         "no_timings",
         "no_paths",
         *("nodes", "frontier", "format"),
+        *("offload", "tensor_parallel"),
     }
     groups = (
         ClusterOptions,

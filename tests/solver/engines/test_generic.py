@@ -194,9 +194,9 @@ def test_a_file_without_blocks_is_no_model() -> None:
     )
 
 
-def test_cards_with_memory_of_their_own_are_refused_for_now() -> None:
-    text = '[[node]]\nname = "a"\nmemory = "64 GiB"\ngpu = [{ class = "c", memory = "24 GiB" }]\n'
-    with pytest.raises(InputError) as caught:
-        asked(six_blocks(), cluster_text=text)
+def test_a_card_that_is_alone_is_the_machine_and_its_memory_the_pool() -> None:
+    text = '[[node]]\nname = "a"\nmemory = "64 GiB"\ngpu = [{ class = "c", memory = "40 GiB", bandwidth = "1 GB/s" }]\n'
+    problem = asked(six_blocks(), cluster_text=text).problem
 
-    assert str(caught.value).startswith("node a: it lists cards with memory of their own; expected one pool a node")
+    assert (Node("a", 36 * GIB, 10**9, None),) == problem.nodes
+    assert problem.is_plain

@@ -17,6 +17,7 @@ from solver.engines.variants import ModelVariants
 from solver.objectives import OBJECTIVES
 from solver.planning import plan
 from solver.solve import Outcome, solve
+from solver.workload import USUAL_CHOICES
 from tensors.architecture import MissingFact
 from tensors.units import GIB
 
@@ -41,7 +42,8 @@ memory = "24 GiB"
 
 
 def variants_of(workload: Workload = REQUEST, cluster_text: str = FOUR_MACHINES) -> ModelVariants:
-    return ModelVariants(six_blocks(), parse_cluster(cluster_text, "machines.toml"), workload, NO_RULES, generic)
+    cluster = parse_cluster(cluster_text, "machines.toml")
+    return ModelVariants(six_blocks(), cluster, workload, NO_RULES, USUAL_CHOICES, generic)
 
 
 def built(workload: Workload, cluster_text: str = FOUR_MACHINES) -> Problem:
@@ -57,7 +59,7 @@ def test_another_context_is_the_problem_of_that_request() -> None:
 
 
 def test_rules_and_links_stay_as_they_were() -> None:
-    variants = ModelVariants(six_blocks(), CLUSTER, REQUEST, RULES, generic)
+    variants = ModelVariants(six_blocks(), CLUSTER, REQUEST, RULES, USUAL_CHOICES, generic)
     smaller = variants.with_cache_type("q4_0")
 
     assert smaller is not None
@@ -97,7 +99,7 @@ def test_a_cache_that_no_key_describes_has_no_type() -> None:
     unknown = replace(model, architecture=replace(model.architecture, cache=MissingFact("no key says how.")))
     workload = replace(REQUEST, cache_bytes_per_token=None)
 
-    assert None is ModelVariants(unknown, CLUSTER, workload, NO_RULES, generic).with_cache_type("q4_0")
+    assert None is ModelVariants(unknown, CLUSTER, workload, NO_RULES, USUAL_CHOICES, generic).with_cache_type("q4_0")
 
 
 def test_the_largest_share_in_reserve_counts_floors() -> None:

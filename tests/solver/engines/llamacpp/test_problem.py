@@ -20,8 +20,8 @@ from solver.engines.llamacpp.problem import llamacpp
 from solver.engines.llamacpp.profile import DEFAULT_BUILD, backend_of, profile_of
 from solver.engines.llamacpp.seats import seats_of
 from solver.errors import InputError
-from solver.measures import stage_load
-from solver.problem import Stage
+from solver.measures import pool_loads, stage_load
+from solver.problem import Placement, Stage
 
 if TYPE_CHECKING:
     from solver.workload import Workload
@@ -115,8 +115,14 @@ def test_a_head_on_cards_keeps_its_embeddings_in_the_host_and_must_have_room_the
     tight = parse_cluster(f'[[node]]\nname = "desk"\nmemory = "8 GiB"\n{cards}', "m")
     problem = llamacpp(llama_70b(), roomy, REQUEST, NO_RULES).problem
 
-    assert (0, 0) == (problem.ends.input_bytes, problem.ends.host_bytes)
+    placement = Placement((Stage(0, 40, "desk/gpu1"), Stage(40, 80, "desk/gpu0")))
+    host = pool_loads(problem, placement)["desk/ram"]
+    embedding = next(tensor for tensor in llama_70b().tensors if tensor.name == "token_embd.weight")
+
     assert ["desk/gpu0", "desk/gpu1"] == [node.name for node in problem.nodes]
+    assert 0 == problem.ends.input_bytes == stage_load(problem, placement.stages[0]).other_bytes
+    assert embedding.size_bytes < problem.ends.host_bytes == host.load_bytes == host.other_bytes
+    assert 512 * 2**30 // 10 == next(pool.budget_bytes for pool in problem.pools if pool.name == "desk/ram")
     with pytest.raises(InputError, match=r"^node desk: its host may hold 0 B; the head needs .* there for embeddings"):
         llamacpp(llama_70b(), tight, REQUEST, NO_RULES)
 

@@ -47,7 +47,8 @@ def one_block(name: str, shape: tuple[int, ...], role: Role, kv_heads: int = 2) 
 def test_a_card_of_four(name: str, shape: tuple[int, ...], role: Role, held: int) -> None:
     weights = card_weights(one_block(name, shape, role), 1, 4, ROWS)
 
-    assert (BlockWeights(held, held if role is Role.ROUTED_EXPERT else 0),) == weights.blocks
+    experts, dense = (held if role is kind else 0 for kind in (Role.ROUTED_EXPERT, Role.FEED_FORWARD))
+    assert (BlockWeights(held, experts, dense),) == weights.blocks
 
 
 def test_one_card_holds_every_byte_of_the_files() -> None:
