@@ -21,6 +21,7 @@ __all__ = [
     "block_ns",
     "cache_tokens",
     "hop_ns",
+    "hosting_pools",
     "imbalance",
     "largest_fill",
     "largest_load",
@@ -118,12 +119,17 @@ def offloaded_expert_bytes(problem: Problem, stage: Stage) -> int:
     return sum(blocks[index].expert_bytes for index in stage.offloaded) * len(node.pools)
 
 
+def hosting_pools(problem: Problem) -> frozenset[str]:
+    """Return the memories that some device may leave experts in."""
+    return frozenset(node.host_pool for node in problem.nodes if node.host_pool is not None)
+
+
 def offload_bytes(problem: Problem, placement: Placement) -> int:
     """Return the weights of blocks in host pools that devices leave experts in: those experts, and whole blocks there.
 
     Whole blocks are those of a stage on a device that draws on such a pool itself, a processor beside cards.
     """
-    hosts = {node.host_pool for node in problem.nodes} - {None}
+    hosts = hosting_pools(problem)
     total = 0
     for stage in placement.stages:
         total += offloaded_expert_bytes(problem, stage)

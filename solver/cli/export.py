@@ -136,8 +136,8 @@ def wanted_of_plan(plan: Plan, model_path: str | None) -> Wanted | None:
 
 
 def runs_of(stages: Sequence[PlanStage]) -> tuple[Run, ...]:
-    """Return the runs of blocks with their pools."""
-    return tuple(Run(stage.start, stage.end, stage.pool) for stage in stages)
+    """Return the runs of blocks with their devices."""
+    return tuple(Run(stage.start, stage.end, stage.device, stage.offload_blocks) for stage in stages)
 
 
 def _wanted(claim: Claim, model: str | None, reading: ReadOptions) -> Wanted:

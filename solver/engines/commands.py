@@ -19,11 +19,15 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9._-]", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The half-open run of blocks [start, end) on a pool such as desk/gpu0; the last run of a plan has the head."""
+    """The half-open run of blocks [start, end) on a device such as desk/gpu0; the last run of a plan has the head.
+
+    Of the blocks of `offloaded` something stays with the device's host.
+    """
 
     start: int
     end: int
-    pool: str
+    device: str
+    offloaded: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

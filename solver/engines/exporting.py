@@ -61,7 +61,14 @@ def exported(engine: EngineName, wanted: Wanted, launcher: Launcher | None) -> E
 
         blocks = wanted.trunk_blocks + wanted.nextn_blocks
         result = llamacpp_export(
-            wanted.runs, wanted.cluster, workload, blocks, wanted.model_path, wanted.inventory, strict=own
+            wanted.runs,
+            wanted.cluster,
+            workload,
+            blocks,
+            wanted.model_path,
+            wanted.inventory,
+            strict=own,
+            offload=wanted.choices.offload,
         )
     else:
         from solver.engines.servers.export import server_export  # noqa: PLC0415 - one engine of several
@@ -94,7 +101,7 @@ def _served(engine: EngineName, wanted: Wanted, workload: Workload, *, own: bool
     if own:
         known = {name for device in wanted.devices for name in (device, device.rpartition("/")[0] or device)}
     else:
-        known = {run.pool.rpartition("/")[0] for run in wanted.runs} | {run.pool for run in wanted.runs}
+        known = {run.device.rpartition("/")[0] for run in wanted.runs} | {run.device for run in wanted.runs}
     names = [node.name for node in wanted.cluster.nodes]
     cards = [
         f"{node.name}/gpu{number}" for node in wanted.cluster.nodes for number in range(sum(g.count for g in node.gpus))

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from ortools.sat.python import cp_model
 
-from solver.errors import AuditError
-from solver.model.execute import Reporter, configured, interruptible
+from solver.model.answer import LONGEST_PRESOLVED_NS, NONE_EXISTS, NOT_TRIED, Answer, answer_of
 from solver.model.stages import Sizes, Variables, alone, build, hint, load, sizes_of
 from solver.model.times import Times, hint_times, latency, times_of
 from solver.problem import Placement, Stage
@@ -25,31 +24,8 @@ __all__ = ["MINIMISED", "Answer", "canonical_placement", "find", "minimise"]
 # Objectives that are minimised by the solver itself; others are closed by descent.
 MINIMISED = ("nodes", "load", "latency", "throughput")
 
-_FOUND = (cp_model.OPTIMAL, cp_model.FEASIBLE)
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What one run showed. `lower` is a proven bound of what was minimised, None where nothing was or nothing is known.
-
-    `settled` says that the run ended by itself: without a placement there is then none.
-    """
-
-    placement: Placement | None
-    lower: int | None
-    settled: bool
-    interrupted: bool
-
-
-_NONE_EXISTS = Answer(placement=None, lower=None, settled=True, interrupted=False)
-_NOT_TRIED = Answer(placement=None, lower=None, settled=False, interrupted=False)
-
 # A row of a table costs about 50 bytes while a model is built; beyond this it would take hundreds of megabytes.
 _MOST_ROWS = 5_000_000
-# Beyond this presolve of OR-Tools 9.15 loses placements (docs/decisions.md): a stage or hop of a second and more.
-_LONGEST_PRESOLVED_NS = 2**30
-# What CP-SAT says of a model whose sums could leave 64 bits.
-_OVERFLOW = "overflow"
 # CP-SAT refuses a sum that could leave this range, whatever its terms are in the end.
 _LARGEST_SUM = 2**62
 
@@ -163,10 +139,10 @@ def canonical_placement(problem: Problem, limits: Limits, clock: Clock, start: P
 def _without_search(sizes: Sizes) -> Answer | None:
     """Return the answer where no model is built: there is no stage, or the model would be too large for CP-SAT."""
     if sizes.stages == 0:
-        return _NONE_EXISTS
+        return NONE_EXISTS
     rows = sizes.stages * (sizes.items + len(sizes.classes))
     largest_sum = (len(sizes.classes) + 2) * sizes.prefix[-1]
-    return _NOT_TRIED if rows > _MOST_ROWS or largest_sum >= _LARGEST_SUM else None
+    return NOT_TRIED if rows > _MOST_ROWS or largest_sum >= _LARGEST_SUM else None
 
 
 def _class_number(v: Variables, k: int) -> cp_model.LinearExpr:
@@ -185,27 +161,17 @@ def _solve(
         hint(built.model, built.v, built.problem, built.sizes, start)
         if built.times is not None:
             hint_times(built.model, built.times, built.problem, start)
-    solver = configured(clock, presolve=presolve and not _is_long(built.times))
-    status, interrupted = interruptible(solver, built.model, None if report is None else Reporter(report))
-    if status == cp_model.MODEL_INVALID:
-        problem = built.model.validate().strip()
-        if _OVERFLOW in problem:
-            return _NOT_TRIED
-        raise AuditError(f"CP-SAT refuses the model of the problem: {problem}")
-    response = solver.response_proto
-    clock.deterministic_time += response.deterministic_time
-    found = status in _FOUND
-    return Answer(
-        placement=extract(solver, built.v, built.problem, built.sizes) if found else None,
-        # The bound as an integer: `best_objective_bound` is a float, and wrong by bytes beyond 2^53.
-        lower=int(response.inner_objective_lower_bound) if found and built.model.has_objective() else None,
-        settled=status in (cp_model.OPTIMAL, cp_model.INFEASIBLE),
-        interrupted=interrupted,
+    return answer_of(
+        built.model,
+        clock,
+        lambda solver: extract(solver, built.v, built.problem, built.sizes),
+        report,
+        presolve=presolve and not _is_long(built.times),
     )
 
 
 def _is_long(times: Times | None) -> bool:
-    return times is not None and times.longest_ns >= _LONGEST_PRESOLVED_NS
+    return times is not None and times.longest_ns >= LONGEST_PRESOLVED_NS
 
 
 def extract(solver: cp_model.CpSolver, v: Variables, problem: Problem, sizes: Sizes) -> Placement:

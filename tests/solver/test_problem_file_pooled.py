@@ -153,8 +153,8 @@ REFUSALS: list[tuple[dict[str, Any], str]] = [
     (
         document(CARD, pools=[*POOLS, POOLS[1]]),
         (
-            'pools[3].name: "c1" is taken; expected one name a memory, and a node without pools has one of its own name. '
-            "Rename one of them."
+            'pools[3].name: "c1" is taken; expected one name a memory, and a node without pools has one of its own '
+            "name. Rename one of them."
         ),
     ),
     (

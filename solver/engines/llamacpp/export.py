@@ -7,37 +7,33 @@ cumulative share is above i / n. Every export is emulated from its own words bef
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from solver.engines.commands import Command, Export, MachineCommands, Refusal, address_of, refused_address
+from solver.engines.commands import Command, Export, MachineCommands, Refusal, address_of
 from solver.engines.llamacpp.assign import assignment_of, devices_of
 from solver.engines.llamacpp.compute import compute_interval
 from solver.engines.llamacpp.emulation import context_request
+from solver.engines.llamacpp.export_layout import Layout, check_moved, layout_of, moved_flags, over_budgets
 from solver.engines.llamacpp.facts import HOST
 from solver.engines.llamacpp.interpret import request_of
 from solver.engines.llamacpp.memory import device_bytes
 from solver.engines.llamacpp.profile import DEFAULT_BUILD, profile_of
-from solver.engines.llamacpp.seats import seats_of
 from solver.engines.llamacpp.settings import settings_of
 from solver.errors import InputError
-from solver.workload import EngineName
+from solver.workload import USUAL_CHOICES, EngineName
 from tensors.cache import cache_type
-from tensors.units import format_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from solver.cluster import Cluster, ClusterNode
+    from solver.cluster import Cluster
     from solver.engines.commands import Run
     from solver.engines.llamacpp.facts import Assignment, DeviceBytes
     from solver.engines.llamacpp.seats import Seat
-    from solver.workload import Workload
+    from solver.workload import Offload, Workload
     from tensors.inventory import Inventory
 
 __all__ = ["Split", "llamacpp_export", "split_flags"]
-
-_PORT: Final = 50052
-"""Of the first server of a machine where the cluster names none (ggml-rpc-server)."""
 
 _PCI_ORDER = ("CUDA_DEVICE_ORDER", "PCI_BUS_ID")
 
@@ -48,16 +44,6 @@ class Split:
 
     host: int
     counts: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Layout:
-    """Who does what: the head, the device of every run (None on its host), servers with their addresses."""
-
-    head: ClusterNode
-    seats: tuple[Seat, ...]
-    names: tuple[str | None, ...]
-    servers: tuple[tuple[Seat, int], ...]
 
 
 def split_flags(split: Split) -> tuple[str, ...]:
@@ -76,24 +62,27 @@ def llamacpp_export(
     inventory: Inventory | None,
     *,
     strict: bool,
+    offload: Offload = USUAL_CHOICES.offload,
 ) -> Export | Refusal:
     """Return what to type for runs over trunk blocks of a model of so many blocks in all, or why that cannot be.
 
     Bytes are compared with budgets where the model is at hand; `strict` refuses what does not fit, as for a plan that
-    follows this engine's rules.
+    follows this engine's rules. `offload` is what of a run's offloaded blocks stays with a host.
     """
-    layout = _layout(runs, cluster)
+    layout = layout_of(runs, cluster)
     if isinstance(layout, str):
         return Refusal(EngineName.LLAMACPP, layout)
-    split = _split(runs, layout, blocks)
-    command = _head_command(layout, split, workload, model_path)
+    command = _head_command(layout, _split(runs, layout, blocks), workload, model_path, offload, inventory)
     try:
         assignment = _emulated(command, layout, blocks)
         _check_slots(assignment, layout, runs, blocks)
-        rows = None if inventory is None else _bytes(command, layout, assignment, inventory)
+        rows = None
+        if inventory is not None:
+            check_moved(assignment, layout, offload, inventory)
+            rows = _bytes(command, layout, assignment, inventory)
     except InputError as error:
         return Refusal(EngineName.LLAMACPP, f"the emulation does not give the plan back: {error}")
-    over = [] if rows is None else list(_over(rows, layout))
+    over = [] if rows is None else list(over_budgets(rows, layout))
     if over and strict:
         return Refusal(EngineName.LLAMACPP, f"the emulation takes more than there is: {over[0]}")
     return Export(
@@ -104,50 +93,22 @@ def llamacpp_export(
     )
 
 
-def _layout(runs: Sequence[Run], cluster: Cluster) -> _Layout | str:
-    """Return who does what, or why it cannot be."""
-    by_pool = {_pool(seat): seat for seat in seats_of(cluster, frozenset())}
-    missing = next((run.pool for run in runs if run.pool not in by_pool), None)
-    if missing is not None:
-        return f"{missing} is no device of this engine."
-    seats = tuple(by_pool[run.pool] for run in runs)
-    head = next((node for node in cluster.nodes if node.head), seats[0].machine)
-    names: list[str | None] = []
-    servers: list[tuple[Seat, int]] = []
-    for position, seat in enumerate(seats):
-        reason = refused_address(seat.machine)
-        if reason is not None:
-            return reason
-        if seat.machine.name != head.name:
-            names.append(f"RPC{len(servers)}")
-            servers.append((seat, (seat.machine.rpc_port or _PORT) + seat.number))
-        elif not seat.is_host:
-            names.append(seat.local or f"DEVICE_OF_{seat.machine.name}")
-        elif position:
-            return f"blocks on the host of {head.name}, the head, come before all others; the plan has them later."
-        else:
-            names.append(None)
-    return _Layout(head, seats, tuple(names), tuple(servers))
-
-
-def _pool(seat: Seat) -> str:
-    if seat.is_host:
-        return f"{seat.machine.name}/ram"
-    return f"{seat.machine.name}/unified" if seat.machine.unified else f"{seat.machine.name}/gpu{seat.number}"
-
-
-def _split(runs: Sequence[Run], layout: _Layout, blocks: int) -> Split:
+def _split(runs: Sequence[Run], layout: Layout, blocks: int) -> Split:
     counts = [run.end - run.start for run in runs]
     # Behind the last run are the slots of blocks that are not loaded, and the head's.
     counts[-1] += blocks - runs[-1].end + 1
+    # Devices that take what others leave with their host have no blocks.
+    none = (0,) * len(layout.helpers)
     if layout.names[0] is None:
-        return Split(counts[0], tuple(counts[1:]))
-    return Split(0, tuple(counts))
+        return Split(counts[0], (*counts[1:], *none))
+    return Split(0, (*counts, *none))
 
 
-def _head_command(layout: _Layout, split: Split, workload: Workload, model_path: str) -> Command:
+def _head_command(
+    layout: Layout, split: Split, workload: Workload, model_path: str, offload: Offload, inventory: Inventory | None
+) -> Command:
     addresses = ",".join(f"{address_of(seat.machine)}:{port}" for seat, port in layout.servers)
-    devices = ",".join(name for name in layout.names if name is not None) or "none"
+    devices = ",".join(layout.devices) or "none"
     value_type = cache_type(workload.cache_type_v)
     words = (
         "llama-server",
@@ -155,6 +116,7 @@ def _head_command(layout: _Layout, split: Split, workload: Workload, model_path:
         *(("--rpc", addresses) if addresses else ()),
         *("--device", devices),
         *split_flags(split),
+        *moved_flags(layout, offload, inventory),
         *("-c", str(workload.context_tokens * workload.sequences)),
         *("-np", str(workload.sequences)),
         *("-ctk", workload.cache_type_k.lower()),
@@ -170,21 +132,21 @@ def _order(seats: Sequence[Seat]) -> tuple[tuple[str, str], ...]:
     return (_PCI_ORDER,) if any(seat.backend.name == "CUDA" for seat in seats) else ()
 
 
-def _stand_in(command: Command, layout: _Layout) -> tuple[str, ...]:
+def _stand_in(command: Command, layout: Layout) -> tuple[str, ...]:
     """Return the words of the head with a name in place of a device that the cluster does not name."""
     unknown = {f"DEVICE_OF_{seat.machine.name}" for seat in layout.seats if seat.local is None}
-    names = ["MTL0" if name in unknown else name for name in layout.names if name is not None]
+    names = ["MTL0" if name in unknown else name for name in layout.devices]
     words = list(command.words)
     words[words.index("--device") + 1] = ",".join(names) or "none"
     return tuple(words)
 
 
-def _emulated(command: Command, layout: _Layout, blocks: int) -> Assignment:
+def _emulated(command: Command, layout: Layout, blocks: int) -> Assignment:
     request = request_of(_stand_in(command, layout))
     return assignment_of(profile_of(DEFAULT_BUILD), request, devices_of(request, None), blocks)
 
 
-def _check_slots(assignment: Assignment, layout: _Layout, runs: Sequence[Run], blocks: int) -> None:
+def _check_slots(assignment: Assignment, layout: Layout, runs: Sequence[Run], blocks: int) -> None:
     """Refuse an assignment that differs from the plan in any slot."""
     first = 1 if layout.names[0] is None else 0
     for slot, device in enumerate(assignment.slots):
@@ -196,12 +158,12 @@ def _check_slots(assignment: Assignment, layout: _Layout, runs: Sequence[Run], b
 
 
 def _bytes(
-    command: Command, layout: _Layout, assignment: Assignment, inventory: Inventory
+    command: Command, layout: Layout, assignment: Assignment, inventory: Inventory
 ) -> tuple[tuple[DeviceBytes, Seat | None], ...]:
     """Return the bytes of every device with what is behind it, and of the host."""
     profile = profile_of(DEFAULT_BUILD)
     request = request_of(_stand_in(command, layout))
-    seats = [seat for seat, name in zip(layout.seats, layout.names, strict=True) if name is not None]
+    seats = layout.device_seats
     devices = tuple(
         replace(device, backend=seat.backend) for device, seat in zip(assignment.devices, seats, strict=True)
     )
@@ -210,40 +172,20 @@ def _bytes(
     return tuple(zip(rows, [*seats, None], strict=True))
 
 
-def _over(rows: Sequence[tuple[DeviceBytes, Seat | None]], layout: _Layout) -> Iterator[str]:
-    """Yield a sentence for each memory that holds more than its budget, upper ends of what is computed in included."""
-    held: dict[str, int] = {}
-    budgets: dict[str, int] = {}
-    for row, seat in rows:
-        pool = f"{layout.head.name}/host" if seat is None else _pool(seat)
-        budget = layout.head.budget_bytes if seat is None else seat.budget_bytes
-        if seat is not None:
-            budget -= seat.backend.context_bytes[1]
-        if seat is None and layout.head.unified:
-            pool = f"{layout.head.name}/unified"
-        high = 0 if row.compute_bytes is None else row.compute_bytes[1]
-        size = row.model_bytes + row.cache_bytes + row.state_bytes + row.output_bytes + high
-        held[pool] = held.get(pool, 0) + size
-        budgets[pool] = min(budgets.get(pool, budget), budget)
-    for pool, size in held.items():
-        if size > budgets[pool]:
-            yield f"{pool} would hold up to {format_bytes(size)} of a budget of {format_bytes(max(budgets[pool], 0))}."
-
-
-def _machines(layout: _Layout, command: Command) -> tuple[MachineCommands, ...]:
+def _machines(layout: Layout, command: Command) -> tuple[MachineCommands, ...]:
     """Return the machines, servers before the head that looks for them."""
     servers: dict[str, list[Command]] = {}
     machines = {seat.machine.name: seat.machine for seat, _ in layout.servers}
     for seat, port in layout.servers:
         device = seat.local or f"DEVICE_OF_{seat.machine.name}"
         words = ("ggml-rpc-server", "--host", "0.0.0.0", "--port", str(port), "--device", device)  # noqa: S104
-        servers.setdefault(seat.machine.name, []).append(Command(f"serve {_pool(seat)}", _order([seat]), words))
+        servers.setdefault(seat.machine.name, []).append(Command(f"serve {seat.site.device}", _order([seat]), words))
     of_servers = (MachineCommands(name, machines[name].address, tuple(commands)) for name, commands in servers.items())
     return (*of_servers, MachineCommands(layout.head.name, layout.head.address, (command,)))
 
 
 def _notes(
-    layout: _Layout, rows: Sequence[tuple[DeviceBytes, Seat | None]] | None, over: Sequence[str]
+    layout: Layout, rows: Sequence[tuple[DeviceBytes, Seat | None]] | None, over: Sequence[str]
 ) -> Iterator[str]:
     yield f"Emulated with the rules of {DEFAULT_BUILD}: every block and the head are where the plan has them."
     if rows is None:
@@ -260,6 +202,8 @@ def _notes(
             "A server answers whoever reaches its port: let it be reached from the head alone, at the address that the "
             "head is given."
         )
+    if any(layout.offloaded):
+        yield "Weights on a host are read from its files; what their repacking takes beside is not predicted."
     unknown = list(dict.fromkeys(seat.machine.name for seat in layout.seats if seat.local is None))
     if unknown:
         yield f"The cluster does not name the device of {', '.join(unknown)}; --list-devices shows it."

@@ -100,11 +100,11 @@ class _Typed:
 def _seated(served: ServedProblem, runs: Sequence[Run], cluster: Cluster) -> tuple[Seated, ...] | str:
     """Return the machines in the order of their ranks, or why it cannot be."""
     by_card = {device.cards[0]: device for device in served.devices}
-    missing = next((run.pool for run in runs if run.pool not in by_card), None)
+    missing = next((run.device for run in runs if run.device not in by_card), None)
     if missing is not None:
         return f"{missing} is no card that {served.profile.engine} places blocks on."
     nodes = {node.name: node for node in cluster.nodes}
-    devices = [by_card[run.pool] for run in runs]
+    devices = [by_card[run.device] for run in runs]
     seated = tuple(
         Seated(nodes[name], tuple(group)) for name, group in groupby(devices, key=lambda device: device.machine)
     )

@@ -18,13 +18,14 @@ from support.timed import GB, growing, timed, within
 
 from solver import rules
 from solver.limits import NO_LIMITS, kept_by
-from solver.model import stages
+from solver.model import pooled, stages
 from solver.model.stages import Sizes, Variables, build, declare, hint, sizes_of
 from solver.problem import Ends, Link, LinkPair, Placement, Problem, Stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+    from types import ModuleType
 
     from solver.limits import Limits
 
@@ -270,20 +271,23 @@ def test_the_docstring_of_the_model_lists_its_functions_in_their_order() -> None
     assert all(getattr(stages, name).__doc__ for name in listed)
 
 
-def test_every_rule_of_the_specification_has_its_place_in_the_model(repository: Path) -> None:
+@pytest.mark.parametrize(("model", "more"), [(stages, {"room"}), (pooled, {"room", "alike"})])
+def test_every_rule_of_the_specification_has_its_place_in_the_model(
+    model: ModuleType, more: set[str], repository: Path
+) -> None:
     """The table of docs/model.md says which constraints a rule becomes: they exist, and none is left over.
 
-    What is left is what a limit becomes, and named beside the limits.
+    What is left is what a limit becomes, and named beside the limits; and the order of what could be exchanged.
     """
     text = (repository / "docs" / "model.md").read_text(encoding="utf-8").partition("## Rules")[2]
-    rows = re.findall(r"^\| `([\w`, ]+)` \| [^|]+ \| ([^|]+) \|$", text, flags=re.MULTILINE)
-    places = {name: place for names, place in rows for name in names.split("`, `")}
+    rows = re.findall(r"^\| (`[\w`, ]+`) \| [^|]+ \| ([^|]+) \| ([^|]+) \|$", text, flags=re.MULTILINE)
+    places = {name: row[1 + (model is pooled)] for row in rows for name in re.findall(r"`(\w+)`", row[0])}
     functions = {name for name, value in vars(rules).items() if getattr(value, "__module__", "") == rules.__name__} - {
         "Violation",
         "violations",
     }
-    constraints = re.findall(r"^    \((\w+)\) ", stages.__doc__ or "", flags=re.MULTILINE)
+    constraints = re.findall(r"^    \((\w+)\) ", model.__doc__ or "", flags=re.MULTILINE)
 
     assert functions == places.keys()
-    assert set(constraints) - {"room"} == {name for place in places.values() for name in re.findall(r"`(\w+)`", place)}
-    assert "room" in re.findall(r"`(\w+)`", text.partition("A held value is a limit")[2].partition("## ")[0])
+    assert set(constraints) - more == {name for place in places.values() for name in re.findall(r"`(\w+)`", place)}
+    assert more <= set(re.findall(r"`(\w+)`", text.partition("A held value is a limit")[2]))

@@ -78,7 +78,7 @@ def test_where_all_devices_are_alike_a_plan_counts_what_the_engine_allocates(nam
     inventory, workload = MODELS[name], replace(REQUEST, context_tokens=5000, sequences=sequences)
     problem = llamacpp(inventory, parse_cluster(HOSTS, "m"), workload, replace(NO_RULES, first="a-1")).problem
     for runs in cuts(inventory.trunk_blocks):
-        loads = [stage_load(problem, Stage(run.start, run.end, run.pool)) for run in runs]
+        loads = [stage_load(problem, Stage(run.start, run.end, run.device)) for run in runs]
 
         assert held(inventory, workload, runs, ("RPC0", "RPC1")) == [
             load.weight_bytes + load.cache_bytes for load in loads
@@ -90,7 +90,7 @@ def test_where_devices_differ_a_plan_counts_no_less_than_the_engine_allocates(na
     inventory = MODELS[name]
     problem = llamacpp(inventory, parse_cluster(MIXED, "m"), REQUEST, replace(NO_RULES, first="a-1")).problem
     for runs in cuts(inventory.trunk_blocks):
-        loads = [stage_load(problem, Stage(run.start, run.end, run.pool)) for run in runs]
+        loads = [stage_load(problem, Stage(run.start, run.end, run.device)) for run in runs]
 
         for size, load in zip(held(inventory, REQUEST, runs, ("Vulkan0", "CUDA0")), loads, strict=True):
             assert size <= load.weight_bytes + load.cache_bytes
