@@ -1,9 +1,10 @@
 """What several chains side by side cannot carry together.
 
 Of chains that carry V tokens a second together, some carry at least V over their number; let the quickest of them carry
-T. Then its nodes pack all items at T, and the other nodes pass the closed form at V - T. Both only get harder to
-satisfy as they carry more, so that for T between two grid points the lower one is asked of the chain and the higher one
-is taken from the rest. Where no counts of nodes satisfy both on any interval, no two or more chains carry V.
+T. Then its nodes pack all items at T, and the other nodes, at V - T, pack them too if they are one chain; if they are
+several they could hold the items twice and pass the closed form, with no node passing more than T. All of that only gets harder to satisfy as they carry more, so that for T between
+two grid points the lower one is asked of the chain and the higher one is taken from the rest. Where no counts of nodes
+satisfy both on any interval, no two or more chains carry V.
 """
 
 from __future__ import annotations
@@ -57,25 +58,39 @@ def split_at(
         if spent():
             raise TableError
         held = pack(times, counts, items, Pace(1 / carried, strict=False), None).held
-        rest = _passed(times, counts, None if more >= total else 1 / (total - more))
+        rest = _rest(times, counts, items, None if more >= total else 1 / (total - more), 1 / more)
         backwards = tuple(slice(None, None, -1) for _ in counts)
-        there = np.argwhere((held >= items) & (rest[backwards] >= items - _NEAR))
+        there = np.argwhere((held >= items) & rest[backwards])
         if len(there):
             return tuple(int(count) for count in there[there.sum(axis=1).argmin()])
     return None
 
 
-def _passed(
-    times: Sequence[Sequence[int]], counts: Sequence[int], pace_ns: Fraction | None
-) -> NDArray[np.float64]:
-    """Return by counts of nodes the items that they pass every token through at a pace; None for any pace."""
-    passed = np.zeros([1] * len(counts))
-    for kind, (row, count) in enumerate(zip(times, counts, strict=True)):
-        if pace_ns is None:
-            each = float(len(row))
-        else:
-            each = max((length * min(float(pace_ns) / time, 1.0) for length, time in enumerate(row, 1)), default=0.0)
+def _rest(
+    times: Sequence[Sequence[int]], counts: Sequence[int], items: int, pace_ns: Fraction | None, quickest_ns: Fraction
+) -> NDArray[np.bool_]:
+    """Return by counts of nodes whether they might keep a pace, as one chain or as several none of which is quicker.
+
+    None stands for any pace.
+    """
+    room = _over_kinds(counts, [float(len(row)) for row in times])
+    if pace_ns is None:
+        return room >= items
+    together, each = float(pace_ns), float(pace_ns / quickest_ns)
+    passed = [
+        max((length * min(together / time, each, 1.0) for length, time in enumerate(row, 1)), default=0.0)
+        for row in times
+    ]
+    several = (room >= 2 * items) & (_over_kinds(counts, passed) >= items - _NEAR)
+    one = pack(times, counts, items, Pace(pace_ns, strict=False), None).held >= items
+    return one | several
+
+
+def _over_kinds(counts: Sequence[int], each: Sequence[float]) -> NDArray[np.float64]:
+    """Return by counts of nodes what they come to together, one node of each kind coming to so much."""
+    total = np.zeros([1] * len(counts))
+    for kind, (count, amount) in enumerate(zip(counts, each, strict=True)):
         shape = [1] * len(counts)
         shape[kind] = count + 1
-        passed = passed + (np.arange(count + 1) * each).reshape(shape)
-    return passed
+        total = total + (np.arange(count + 1) * amount).reshape(shape)
+    return total
