@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING
 from benchmarks.instances import nodes_of_kinds, unlike
 from benchmarks.records import PROVED
 from benchmarks.report import near
-from benchmarks.strategies import STRATEGIES, missing_library
+from benchmarks.strategies import PROVING, missing_library
+from solver.effort import Effort
 from solver.objectives import OBJECTIVES
 
 if TYPE_CHECKING:
@@ -28,8 +29,7 @@ if TYPE_CHECKING:
     from benchmarks.rivals.plain import Answer
     from solver.problem import Problem
 
-_LIMIT_SECONDS = 60.0
-_WORKERS = 4
+_EFFORT = Effort(time_limit_seconds=60.0, deterministic_limit=None, workers=4, seed=0)
 
 
 def main() -> int:
@@ -38,7 +38,7 @@ def main() -> int:
     parser.add_argument("--cases", type=int, default=20)
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     chosen = parser.parse_args()
-    asked = [name for name in STRATEGIES if missing_library(name) is None]
+    asked = [name for name in PROVING if missing_library(name) is None]
     wrong = 0
     for seed in range(chosen.first, chosen.first + chosen.cases):
         for sentence in differences(small(seed), asked):
@@ -62,7 +62,7 @@ def small(seed: int) -> Problem:
 def differences(problem: Problem, strategies: list[str]) -> Iterator[str]:
     """Yield a sentence for every answer that is open or unlike the one before."""
     for objective in OBJECTIVES:
-        answers = {name: STRATEGIES[name](problem, objective, _LIMIT_SECONDS, _WORKERS, 0) for name in strategies}
+        answers = {name: PROVING[name](problem, objective, _EFFORT) for name in strategies}
         for name, answer in answers.items():
             if answer.outcome.value not in PROVED:
                 yield f"{objective}: {name} proves nothing"

@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from benchmarks.instances import CONTEXT_TOKENS, link_matrix, plain_problem
-from benchmarks.strategies import STRATEGIES, SUBJECT
+from benchmarks.strategies import PROVING, SUBJECT
+from solver.effort import Effort
 from solver.objectives import OBJECTIVES
 from solver.problem import Block, Ends, Node, Problem
 
@@ -53,7 +54,7 @@ def main() -> int:
     """Try the cases that the command line asks for and return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.feasible", description="Whether plans are found.")
     parser.add_argument("--cases", type=int, default=1000)
-    parser.add_argument("--strategy", choices=sorted(STRATEGIES), default=SUBJECT)
+    parser.add_argument("--strategy", choices=sorted(PROVING), default=SUBJECT)
     parser.add_argument("--limit", type=float, default=20.0, help="seconds of a case")
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     chosen = parser.parse_args()
@@ -68,12 +69,13 @@ def tried(cases: int, strategy: str, limit_seconds: float, first_seed: int) -> S
     """Ask about cases until so many with a plan have been met."""
     feasible = found = proved = impossible = refuted = 0
     wrong, times = [], []
+    effort = Effort(limit_seconds, None, _WORKERS, seed=0)
     seed = first_seed
     while feasible < cases:
         problem, objective = random_case(seed), tuple(OBJECTIVES)[seed % len(OBJECTIVES)]
         possible = has_a_plan(problem)
         began = time.perf_counter()
-        outcome = STRATEGIES[strategy](problem, objective, limit_seconds, _WORKERS, 0).outcome.value
+        outcome = PROVING[strategy](problem, objective, effort).outcome.value
         times.append(time.perf_counter() - began)
         feasible, impossible = feasible + possible, impossible + (not possible)
         found += possible and outcome in ("optimal", "feasible")

@@ -1,4 +1,4 @@
-"""One run in a process of its own, so that memory is its own: `python -m benchmarks.one CASE`, CASE in JSON.
+"""One case, here or in a process of its own so that memory is its own: `python -m benchmarks.one CASE`, CASE in JSON.
 
 The last line printed is the record.
 """
@@ -17,9 +17,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from benchmarks.families import FAMILIES, RIVALS, SMOKE
-from benchmarks.records import Case, Record, to_line
+from benchmarks.families import families_of
+from benchmarks.family import RIVALS
+from benchmarks.public.folder import PublicDataError
+from benchmarks.records import SCHEMA, Case, Record, to_line
 from benchmarks.strategies import STRATEGIES
+from solver.effort import Effort
 from solver.errors import SolverError
 from solver.version import VERSION
 
@@ -28,37 +31,44 @@ if TYPE_CHECKING:
     from solver.limits import Value
     from solver.problem import Problem
 
-__all__ = ["main", "unfinished"]
+__all__ = ["answered", "main", "problem_of", "unfinished"]
 
 _STATUS = Path("/proc/self/status")
 
 
 def main() -> None:
     """Run the case of the command line and print its record."""
-    case = msgspec.json.decode(sys.argv[1], type=Case)
+    print(to_line(answered(msgspec.json.decode(sys.argv[1], type=Case))))
+
+
+def answered(case: Case) -> Record:
+    """Put a case to its strategy and return how it ended."""
     problem = problem_of(case)
+    effort = Effort(case.limit_seconds, case.deterministic_limit, case.workers, case.seed)
     _load_libraries(case.strategy)
     began, used = time.perf_counter(), _processor_seconds()
     try:
-        answer: Answer | None = STRATEGIES[case.strategy](
-            problem, case.objective, case.limit_seconds, case.workers, case.seed
-        )
+        answer: Answer | None = STRATEGIES[case.strategy](problem, case.objective, effort)
         failure = None
     except SolverError as error:
         answer, failure = None, str(error)
     wall, processor = time.perf_counter() - began, _processor_seconds() - used
-    print(to_line(_record(case, problem, answer, failure, wall, processor)))
+    return _record(case, problem, answer, failure, wall, processor)
 
 
 def problem_of(case: Case) -> Problem:
-    """Draw the problem of a case."""
-    family = (SMOKE if case.smoke else FAMILIES)[case.family]
+    """Draw or read the problem of a case."""
+    family = families_of(small=case.small)[case.family]
     return next(instance for instance in family.instances if instance.name == case.instance).make()
 
 
 def unfinished(case: Case, failure: str, wall: float) -> Record:
-    """Return the record of a run that was ended from outside or broke down."""
-    return _record(case, problem_of(case), None, failure, wall, 0.0)
+    """Return the record of a run that was ended from outside or broke down; without its files a problem has no size."""
+    try:
+        problem = problem_of(case)
+    except PublicDataError:
+        problem = None
+    return _record(case, problem, None, failure, wall, 0.0)
 
 
 def _load_libraries(strategy: str) -> None:
@@ -99,13 +109,14 @@ def _gap(value: Value | None, bound: Value | float | None) -> float | None:
 
 
 def _record(
-    case: Case, problem: Problem, answer: Answer | None, failure: str | None, wall: float, processor: float
+    case: Case, problem: Problem | None, answer: Answer | None, failure: str | None, wall: float, processor: float
 ) -> Record:
     value, bound = (None, None) if answer is None else (answer.value, answer.bound)
     return Record(
+        schema=SCHEMA,
         case=case,
-        blocks=len(problem.blocks),
-        nodes=len(problem.nodes),
+        blocks=0 if problem is None else len(problem.blocks),
+        nodes=0 if problem is None else len(problem.nodes),
         outcome="failed" if answer is None else answer.outcome.value,
         exact=None if value is None else str(value),
         value=None if value is None else float(value),

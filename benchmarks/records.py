@@ -1,25 +1,33 @@
-"""What a run is asked, and what it says: one JSON line each."""
+"""What a run is asked, and what it says: one JSON line each, as docs/schemas/benchmark-1.json has it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
+from solver.errors import InputError
+from solver.wording import shortened
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
-__all__ = ["Case", "Key", "Record", "best_of", "read_records", "to_line"]
+__all__ = ["PROVED", "SCHEMA", "Case", "Key", "Record", "best_by", "best_of", "read_records", "to_line"]
 
+_Group = TypeVar("_Group")
+SCHEMA = "layerfit/benchmark/1"
 PROVED = frozenset({"optimal", "infeasible"})
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One question to one strategy."""
+    """One question to one strategy. `small` is the family at the size that takes seconds.
 
-    smoke: bool
+    `deterministic_limit` is in the solver's own units; None where only seconds limit.
+    """
+
+    small: bool
     family: str
     instance: str
     objective: str
@@ -27,12 +35,14 @@ class Case:
     seed: int
     workers: int
     limit_seconds: float
+    deterministic_limit: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
     """What strategies are compared on."""
 
+    small: bool
     family: str
     instance: str
     objective: str
@@ -48,6 +58,7 @@ class Record:
     from the best of them. `failure` says what went wrong, None where nothing did.
     """
 
+    schema: str
     case: Case
     blocks: int
     nodes: int
@@ -71,7 +82,7 @@ class Record:
     @property
     def key(self) -> Key:
         """Return what this run can be compared on."""
-        return Key(self.case.family, self.case.instance, self.case.objective)
+        return Key(self.case.small, self.case.family, self.case.instance, self.case.objective)
 
     @property
     def proved(self) -> bool:
@@ -84,19 +95,39 @@ def to_line(record: Record) -> str:
     return msgspec.json.encode(record).decode()
 
 
-def read_records(lines: Iterable[str]) -> tuple[Record, ...]:
-    """Return the records of lines of JSON."""
-    return tuple(msgspec.json.decode(line, type=Record) for line in lines if line.strip())
+def read_records(lines: Iterable[str], where: str = "records") -> tuple[Record, ...]:
+    """Return the records of lines of JSON; `where` names their file in errors.
+
+    Raises:
+        InputError: a line is no record.
+    """
+    found = []
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            record = msgspec.json.decode(line, type=Record)
+        except msgspec.DecodeError as error:
+            raise InputError(f"{where}, line {number}", f"{shortened(str(error), 200)}. Expected a record.") from error
+        if record.schema != SCHEMA:
+            raise InputError(f"{where}, line {number}", f"schema {record.schema!r:.40}; expected {SCHEMA}. Run again.")
+        found.append(record)
+    return tuple(found)
 
 
 def best_of(records: Iterable[Record]) -> tuple[Record, ...]:
-    """Return one record a case: proved before open, then the smaller gap, then the least wall time."""
-    best: dict[Case, Record] = {}
+    """Return the best record of each case."""
+    return tuple(best_by(records, lambda record: record.case).values())
+
+
+def best_by(records: Iterable[Record], group: Callable[[Record], _Group]) -> dict[_Group, Record]:
+    """Return one record a group: proved before open, then the smaller gap, then the least wall time."""
+    best: dict[_Group, Record] = {}
     for record in records:
-        other = best.get(record.case)
+        other = best.get(group(record))
         if other is None or _rank(record) < _rank(other):
-            best[record.case] = record
-    return tuple(best.values())
+            best[group(record)] = record
+    return best
 
 
 def _rank(record: Record) -> tuple[bool, float, float]:

@@ -1,6 +1,6 @@
 """Tables of a benchmark's records: the solver beside its targets, and rivals beside the solver.
 
-    python -m benchmarks.report FILE…
+    python -m benchmarks report FILE…
 
 Ratios are of wall seconds in one run on one machine: a rival's time to proof over the solver's, with the rival's limit
 in place of its time, and "at least" before the ratio, where it proved nothing.
@@ -11,13 +11,15 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from itertools import pairwise
-from math import exp, log
+from math import exp, inf, log
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING
 
-from benchmarks.families import FAMILIES, Target
+from benchmarks.families import FAMILIES
+from benchmarks.family import RIVALS, Target
 from benchmarks.records import best_of, read_records
-from benchmarks.strategies import SUBJECT
+from benchmarks.strategies import PROVING, SUBJECT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -33,6 +35,7 @@ _SUBJECT_COLUMNS = (
     *("family", "strategy", "objective", "proved", "wall s, worst", "processor s"),
     *("gap, worst", "peak MiB", "target", "met"),
 )
+_RULE_COLUMNS = ("family", "objective", "split rule", "fits", "value over ours, middle", "worst")
 _RIVAL_COLUMNS = ("family", "objective", "rival", "proved", "gap, worst", "least ratio", "geometric mean")
 
 
@@ -47,10 +50,15 @@ class _Ratio:
         return f"{'≥ ' if self.at_least else ''}{self.times:,.0f}" if self.times >= 10 else f"{self.times:.1f}"  # noqa: PLR2004 - digits
 
 
-def main() -> None:
-    """Print the tables of the files named."""
-    lines = [line for name in sys.argv[1:] for line in Path(name).read_text(encoding="utf-8").splitlines()]
-    print(tables(read_records(lines)))
+def main(arguments: list[str]) -> int:
+    """Print the tables of the files named and return the exit code."""
+    records = [
+        record
+        for name in arguments
+        for record in read_records(Path(name).read_text(encoding="utf-8").splitlines(), Path(name).name)
+    ]
+    print(tables(records))
+    return 0
 
 
 def tables(records: Iterable[Record]) -> str:
@@ -60,6 +68,9 @@ def tables(records: Iterable[Record]) -> str:
     rivals = tuple(_rival_rows(best))
     if rivals:
         parts.append(_table(_RIVAL_COLUMNS, rivals))
+    rules = tuple(_rule_rows(best))
+    if rules:
+        parts.append(_table(_RULE_COLUMNS, rules))
     parts += [f"Failed: {record.case}: {record.failure}" for record in best if record.failure is not None]
     parts += [f"Disagreement: {sentence}" for sentence in disagreements(best)]
     return "\n\n".join(parts)
@@ -104,7 +115,7 @@ def _own_rows(records: Sequence[Record]) -> Iterator[tuple[str, ...]]:
     for (family, strategy, objective), group in groups.items():
         slowest = max(group, key=lambda record: record.wall_seconds)
         known = FAMILIES[family]
-        whole = not group[0].case.smoke and strategy == SUBJECT
+        whole = not group[0].case.small and strategy == SUBJECT
         target = known.targets.get(objective, _NO_TARGET) if whole else _NO_TARGET
         most_mib = known.most_mib if whole else None
         yield (
@@ -160,7 +171,7 @@ def _rival_rows(records: Sequence[Record]) -> Iterator[tuple[str, ...]]:
     subject = {record.key: record for record in records if record.case.strategy == SUBJECT and record.proved}
     groups: dict[tuple[str, str, str], list[Record]] = {}
     for record in records:
-        if record.case.strategy not in (SUBJECT, "stages") and record.key in subject:
+        if record.case.strategy in RIVALS and record.key in subject:
             groups.setdefault((record.case.family, record.case.objective, record.case.strategy), []).append(record)
     for (family, objective, rival), group in groups.items():
         ratios = [_ratio(record, subject[record.key]) for record in group]
@@ -168,6 +179,25 @@ def _rival_rows(records: Sequence[Record]) -> Iterator[tuple[str, ...]]:
         mean = exp(sum(log(ratio.times) for ratio in ratios) / len(ratios))
         middle = _Ratio(mean, at_least=any(ratio.at_least for ratio in ratios))
         yield family, objective, rival, _proved(group), _worst_gap(group), str(least), str(middle)
+
+
+def _rule_rows(records: Sequence[Record]) -> Iterator[tuple[str, ...]]:
+    """Yield a row for each split rule: how often it fits, and how much worse it then is than what was proved."""
+    subject = {record.key: record for record in records if record.case.strategy == SUBJECT and record.proved}
+    groups: dict[tuple[str, str, str], list[Record]] = {}
+    for record in records:
+        if record.case.strategy not in PROVING and record.key in subject:
+            groups.setdefault((record.case.family, record.case.objective, record.case.strategy), []).append(record)
+    for (family, objective, rule), group in groups.items():
+        ratios = [_worse(record.value, subject[record.key].value) for record in group if record.value is not None]
+        middle, worst = (f"{median(ratios):.3f}", f"{max(ratios):.3f}") if ratios else ("–", "–")
+        yield family, objective, rule, f"{len(ratios)}/{len(group)}", middle, worst
+
+
+def _worse(value: float, best: float | None) -> float:
+    """Return how many times worse a value is than the best, whichever way is better."""
+    assert best is not None
+    return max(value / best, best / value) if value and best else 1.0 if value == best else inf
 
 
 def _ratio(rival: Record, subject: Record) -> _Ratio:
@@ -188,4 +218,4 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main(sys.argv[1:]))

@@ -1,7 +1,7 @@
 """Provers: each takes one level of a question and returns an interval of its least cost, perhaps with a placement.
 
-They run cheapest first (closed form, exact search, CP-SAT); intervals are intersected, and a level is proved when the
-cost of the best placement equals the bound.
+They run cheapest first (closed form, exact search, split rules of engines as a start, CP-SAT); intervals are
+intersected, and a level is proved when the cost of the best placement equals the bound.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Protocol
 
+from solver.baselines.starts import Baselines
 from solver.bounds import BOUNDS
 from solver.descent import descend
 from solver.exact.prefix import TableError
@@ -30,9 +31,10 @@ __all__ = ["ClosedForm", "ConstraintSolver", "ExactSearch", "Prover", "provers_f
 
 
 class Prover(Protocol):
-    """One way of closing a level."""
+    """One way of closing a level. One that `searches` is not asked when the time is up."""
 
     name: str
+    searches: bool
 
     def prove(self, question: Question, clock: Clock, report: Report) -> Interval:
         """Return what this prover can say about the question in the time left."""
@@ -45,6 +47,7 @@ class ClosedForm:
     """Bounds by arithmetic; finds no placements."""
 
     name = "closed form"
+    searches = False
 
     def prove(self, question: Question, clock: Clock, report: Report) -> Interval:  # noqa: ARG002 - the protocol's
         """Return the arithmetic bound."""
@@ -66,6 +69,7 @@ class ExactSearch:
     """The searches of `solver.exact`, chosen by what the question touches and by how many states they would have."""
 
     name = "exact search"
+    searches = True
 
     def __init__(self, problem: Problem) -> None:
         self._prefix = PrefixAnswers(problem)
@@ -141,6 +145,7 @@ class ConstraintSolver:
     """The CP-SAT model of `solver.model`."""
 
     name = "cp-sat"
+    searches = True
 
     def prove(self, question: Question, clock: Clock, report: Report) -> Interval:
         """Return what CP-SAT proves in the time left; that nothing fits is asked twice."""
@@ -190,7 +195,7 @@ def _interval(answer: Answer) -> Interval:
 
 
 def provers_for(problem: Problem, *, exact: bool = True) -> tuple[Prover, ...]:
-    """Return the provers of a problem, cheapest first; `exact=False` leaves the exact searches out.
+    """Return the provers of a problem, cheapest first; `exact=False` leaves CP-SAT alone with the arithmetic.
 
     Replicas have one prover beside the closed form, with or without.
     """
@@ -200,5 +205,5 @@ def provers_for(problem: Problem, *, exact: bool = True) -> tuple[Prover, ...]:
         single = replace(problem, rules=replace(problem.rules, replicas=False))
         return (ClosedForm(), ReplicatedSearch(single, provers_for(single)))
     if exact:
-        return (ClosedForm(), ExactSearch(problem), ConstraintSolver())
+        return (ClosedForm(), ExactSearch(problem), Baselines(problem), ConstraintSolver())
     return (ClosedForm(), ConstraintSolver())

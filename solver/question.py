@@ -22,7 +22,8 @@ Report: TypeAlias = "Callable[[Value | None, Value | None], None]"
 class Question:
     """One level: the least cost of an objective within the limits that earlier levels fixed.
 
-    `lower` and `best` are what is known so far; `best` is a placement within the limits.
+    `lower` and `best` are what is known so far; `best` is a placement within the limits. `then` are the objectives that
+    follow, by which equals are told apart.
     """
 
     problem: Problem
@@ -30,6 +31,7 @@ class Question:
     limits: Limits
     lower: Value | None
     best: Placement | None
+    then: tuple[Objective, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

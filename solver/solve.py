@@ -13,12 +13,13 @@ from solver.effort import Clock, Effort, Progress, silent
 from solver.errors import AuditError, InputError
 from solver.limits import NO_LIMITS, Limits, Value, kept_by
 from solver.provers import Prover, provers_for
-from solver.question import Question
+from solver.question import Interval, Question
 from solver.rules import violations
 
 if TYPE_CHECKING:
     from solver.objectives import Objective
     from solver.problem import Placement, Problem
+    from solver.question import Report
 
 __all__ = ["Bound", "Level", "Outcome", "Solution", "solve"]
 
@@ -112,8 +113,8 @@ def solve(
     except KeyboardInterrupt:
         state.interrupted = True
         return _without_placement(state, clock)
-    for objective in objectives:
-        bounds = [] if state.open else _level(problem, objective, chosen, state, clock, progress)
+    for number, objective in enumerate(objectives):
+        bounds = [] if state.open else _level(problem, objectives[number:], chosen, state, clock, progress)
         if state.best is None:
             return _without_placement(state, clock)
         found.append((objective, bounds))
@@ -154,13 +155,17 @@ def _without_placement(state: _State, clock: Clock) -> Solution:
 
 def _level(
     problem: Problem,
-    objective: Objective,
+    objectives: tuple[Objective, ...],
     provers: tuple[Prover, ...],
     state: _State,
     clock: Clock,
     progress: Progress,
 ) -> list[Bound]:
-    """Ask the provers about one level in turn until its interval is closed, and fix its value."""
+    """Ask the provers about the first of the objectives in turn until its interval is closed, and fix its value.
+
+    When the time is up, or after an interrupt, those that take no time are still asked: they may know a placement.
+    """
+    objective, *then = objectives
     bounds: list[Bound] = []
     lower: Value | None = None
 
@@ -170,20 +175,20 @@ def _level(
 
     try:
         for prover in provers:
-            question = Question(problem, objective, state.limits, lower, state.best)
-            interval = prover.prove(question, clock, report)
+            if prover.searches and _is_late(clock, state):
+                continue
+            question = Question(problem, objective, state.limits, lower, state.best, tuple(then))
+            interval = _asked(prover, question, clock, report)
             state.interrupted |= interval.interrupted
             if interval.impossible:
-                if state.best is not None:
-                    raise AuditError(f"{prover.name} calls impossible what a placement already shows possible")
-                state.refuted_by = prover.name
+                _refute(state, prover)
                 return bounds
             if interval.lower is not None:
                 bounds.append(Bound(prover.name, interval.lower))
                 lower = interval.lower if lower is None else max(lower, interval.lower)
             if interval.placement is not None:
-                state.best = _better(problem, objective, state, prover, interval.placement)
-            if _closed(problem, objective, state, lower) or clock.spent or state.interrupted:
+                state.best = _better(problem, objectives, state, prover, interval.placement)
+            if _closed(problem, objective, state, lower):
                 break
     except KeyboardInterrupt:
         state.interrupted = True
@@ -194,18 +199,42 @@ def _level(
     return bounds
 
 
+def _asked(prover: Prover, question: Question, clock: Clock, report: Report) -> Interval:
+    try:
+        return prover.prove(question, clock, report)
+    except KeyboardInterrupt:
+        return Interval(lower=None, placement=None, impossible=False, interrupted=True)
+
+
+def _refute(state: _State, prover: Prover) -> None:
+    if state.best is not None:
+        raise AuditError(f"{prover.name} calls impossible what a placement already shows possible")
+    state.refuted_by = prover.name
+
+
+def _is_late(clock: Clock, state: _State) -> bool:
+    return clock.spent or state.interrupted
+
+
 def _closed(problem: Problem, objective: Objective, state: _State, lower: Value | None) -> bool:
     return state.best is not None and lower is not None and objective.cost(problem, state.best) <= lower
 
 
-def _better(problem: Problem, objective: Objective, state: _State, prover: Prover, other: Placement) -> Placement:
+def _better(
+    problem: Problem, objectives: tuple[Objective, ...], state: _State, prover: Prover, other: Placement
+) -> Placement:
+    """Return the better of the best so far and another placement, by the objectives in order."""
     broken = violations(problem, other)
     if broken:
         raise AuditError(f"{prover.name} breaks the rule on {broken[0].rule}: {broken[0].witness}")
     if not kept_by(problem, state.limits, other):
-        raise AuditError(f"{prover.name} gives up, for {objective.name}, what was settled before it")
-    if state.best is None or objective.cost(problem, other) < objective.cost(problem, state.best):
+        raise AuditError(f"{prover.name} gives up, for {objectives[0].name}, what was settled before it")
+    if state.best is None:
         return other
+    for objective in objectives:
+        cost, known = objective.cost(problem, other), objective.cost(problem, state.best)
+        if cost != known:
+            return other if cost < known else state.best
     return state.best
 
 

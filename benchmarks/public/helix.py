@@ -20,15 +20,21 @@ carries tokens only where one run ends and the other begins.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from configparser import ConfigParser
 from dataclasses import dataclass
 from fractions import Fraction
+from math import ceil
 from typing import TYPE_CHECKING
 
 from benchmarks.public.folder import PublicDataError
+from benchmarks.public.plain import NO_ENDS, joined, read_text
+from solver.problem import Block, Link, LinkPair, Links, Node
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from solver.problem import Placement, Problem
 
 __all__ = [
     "CLUSTERS",
@@ -40,6 +46,8 @@ __all__ = [
     "Layout",
     "PublishedLayout",
     "ceiling",
+    "chain_problem",
+    "layout_of",
     "read_instance",
     "read_layout",
 ]
@@ -92,7 +100,7 @@ Layout = tuple[HelixRun, ...]
 
 @dataclass(frozen=True, slots=True)
 class PublishedLayout:
-    """A layout that the authors publish. `value` is what their own logs say that it carries, None where none does."""
+    """A published layout. `tokens_per_second` is what the authors' logs say that it carries, None where none does."""
 
     instance: str
     solution: str
@@ -125,6 +133,8 @@ PUBLISHED = (
     PublishedLayout("3cluster24_llama70b_noprune", "3cluster24_llama70b_petals_sol", "Petals", None),
 )
 
+# Bytes of a token, so that a link's fraction of tokens a second is a whole number of bytes to six digits.
+_SCALE = 10**6
 _NUMBER = r"(\d+(?:\.\d*)?(?:e[+-]?\d+)?)"
 _ROW = re.compile(r"^ ?([a-z]\w*): (.*)$")
 _END_ROW = re.compile(r"end_constraint_\d+")
@@ -187,11 +197,49 @@ def ceiling(instance: HelixInstance) -> Fraction:
     return sum(best, Fraction(0)) / instance.layers
 
 
+def chain_problem(instance: HelixInstance) -> Problem:
+    """Return the question for one chain: each stage on one node, no replicas.
+
+    A layer takes 1 byte and a node has room for as many as its table has, so memory is theirs. Times are rounded up to
+    nanoseconds: throughput, the inverse of the slowest stage or transfer, is their flow to some 10^-6.
+
+    Raises:
+        PublicDataError: two nodes have no link, as in pruned programs.
+    """
+    names = [f"node {number}" for number in range(len(instance.nodes))]
+    links = {
+        (names[link.source], names[link.target]): Link(0, int(link.tokens_per_second * _SCALE), forbidden=False)
+        for link in instance.links
+        if link.source is not None and link.target is not None
+    }
+    if len(links) != len(names) * (len(names) - 1):
+        raise PublicDataError(f"{instance.name}: {len(links)} links between nodes; expected one for every pair.")
+    # Where links are alike, nodes of a kind are interchangeable; listing them all would hide it.
+    ((usual, _),) = Counter(links.values()).most_common(1)
+    pairs = tuple(LinkPair(*ends, link) for ends, link in links.items() if link != usual)
+    return joined(
+        (Block(1, 0, 1, None, 0),) * instance.layers,
+        NO_ENDS,
+        tuple(
+            Node(name, node.max_layers, None, tuple(ceil(10**9 / rate) for rate in node.tokens_per_second))
+            for name, node in zip(names, instance.nodes, strict=True)
+        ),
+        Links(usual, pairs),
+        activation_bytes=_SCALE,
+        context_tokens=None,
+    )
+
+
+def layout_of(placement: Placement) -> Layout:
+    """Return a placement of `chain_problem` as a layout."""
+    return tuple(HelixRun(int(stage.node.split()[1]), stage.start, stage.end) for stage in placement.stages)
+
+
 def _rows(path: Path) -> dict[str, str]:
     """Return the text of every constraint under its name, on one line each."""
     rows: dict[str, list[str]] = {}
     name = None
-    for line in _text(path).partition("Subject To\n")[2].partition("\nBounds")[0].splitlines():
+    for line in read_text(path).partition("Subject To\n")[2].partition("\nBounds")[0].splitlines():
         begins = _ROW.match(line)
         if begins:
             name = begins[1]
@@ -233,12 +281,5 @@ def _kinds(path: Path) -> tuple[str, ...]:
 
 def _parsed(path: Path) -> ConfigParser:
     parser = ConfigParser()
-    parser.read_string(_text(path), source=path.name)
+    parser.read_string(read_text(path), source=path.name)
     return parser
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise PublicDataError(f"{path.name}: {error.strerror}. docs/benchmarks.md names the folder of data.") from error

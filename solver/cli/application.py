@@ -22,6 +22,11 @@ class Command:
 
 COMMANDS = (
     Command("plan", "solver.cli.plan:plan", "Place a model on the nodes of a cluster, with a proof: the main job."),
+    Command(
+        "compare",
+        "solver.cli.compare:compare",
+        "Set the plan beside the split rules of the engines that people use.",
+    ),
     Command("inspect", "solver.cli.inspect:inspect", "Show a model's tensors: bytes by block, role, type or file."),
     Command("check", "solver.cli.check:check", "Audit a plan again from its own inputs, trusting none of its results."),
     Command(
@@ -34,6 +39,7 @@ COMMANDS = (
     Command("seams", "solver.cli.closed_form:seams", "Say what crosses the boundaries of nodes, and for how long."),
     Command("export", "solver.cli.export:export", "Print what to type on each machine, emulated before it is printed."),
     Command("emulate", "solver.cli.emulate:emulate", "Show where a llama.cpp command would put every tensor."),
+    Command("nodes", "solver.cli.nodes:nodes", "Print a cluster file for this machine, ready to be edited and merged."),
     Command("synth", "solver.cli.synth:synth", "Write header-only model files, for tests and demonstrations."),
 )
 

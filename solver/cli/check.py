@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from solver.cli.options import LimitOptions
 from solver.cli.output import write_document, write_text
 from solver.cli.reading import ReadOptions
 from solver.cli.run import ExitCode
+from solver.cli.search_options import LimitOptions
 from solver.effort import Effort
 from solver.recheck import Finding, findings, read_claim, reproved, same_model
 from solver.report.terminal import escape

@@ -8,22 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from solver.cli.files import check_apart, check_folder, write_file
-from solver.cli.options import (
-    ClusterOptions,
-    EngineOptions,
-    FrontierOptions,
-    LimitOptions,
-    ObjectiveOptions,
-    PlanOutputOptions,
-    ProblemOptions,
-    RuleOptions,
-    WorkloadOptions,
-)
+from solver.cli.options import ClusterOptions, EngineOptions, PlanOutputOptions, ProblemOptions, WorkloadOptions
 from solver.cli.output import document_text, paint, write_note, write_text
 from solver.cli.progress import shown_progress
 from solver.cli.question import Question, question_of
 from solver.cli.reading import MODEL_HELP, ReadOptions
 from solver.cli.run import ExitCode
+from solver.cli.search_options import FrontierOptions, LimitOptions, ObjectiveOptions, RuleOptions
 from solver.effort import Effort
 from solver.objectives import objectives_named
 from solver.planning import plan as solve_plan
@@ -35,9 +26,9 @@ from tensors.sources import shown_location
 if TYPE_CHECKING:
     from solver.planning import Plan
 
-__all__ = ["plan"]
+__all__ = ["MODEL_OR_EXAMPLE", "exit_code", "plan"]
 
-_MODEL = Parameter(metavar="MODEL", help=f"{MODEL_HELP} [default: an example]")
+MODEL_OR_EXAMPLE = Parameter(metavar="MODEL", help=f"{MODEL_HELP} [default: an example]")
 
 _CODES = {
     Outcome.OPTIMAL: ExitCode.ANSWERED,
@@ -48,7 +39,7 @@ _CODES = {
 
 
 def plan(
-    model: Annotated[str | None, _MODEL] = None,
+    model: Annotated[str | None, MODEL_OR_EXAMPLE] = None,
     /,
     *,
     reading: ReadOptions = ReadOptions(),
@@ -88,7 +79,12 @@ def plan(
         options=(*_options(workload, named, limits, cluster), *_choices(question)),
     )
     _write(answer, question, inputs, problem, output)
-    return ExitCode.INTERRUPTED if answer.solution.interrupted else _CODES[answer.outcome]
+    return exit_code(answer)
+
+
+def exit_code(plan: Plan) -> ExitCode:
+    """Return what a plan says to the shell."""
+    return ExitCode.INTERRUPTED if plan.solution.interrupted else _CODES[plan.outcome]
 
 
 def _write(

@@ -1,4 +1,4 @@
-"""What `plan` is asked: a problem from a model on a cluster, from the built-in example, or from a file."""
+"""What `plan` and `compare` are asked: a model on a cluster, the built-in example, or a problem from a file."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from solver.cli.inputs import cluster_of
-from solver.cli.options import ClusterOptions, EngineOptions, RuleOptions, WorkloadOptions
+from solver.cli.options import ClusterOptions, EngineOptions, WorkloadOptions
 from solver.cli.reading import ReadOptions
+from solver.cli.rule_names import with_members
+from solver.cli.search_options import RuleOptions
 from solver.engines.table import ENGINES
 from solver.engines.variants import ModelVariants
 from solver.errors import UsageError
@@ -25,9 +27,6 @@ if TYPE_CHECKING:
     from tensors.inventory import Inventory
 
 __all__ = ["Question", "question_of", "setting_of"]
-
-# What errors name as the place of rules that flags give.
-_WHERE = "layerfit plan"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,29 +48,38 @@ def question_of(
     workload: WorkloadOptions,
     engine: EngineOptions,
     rules: RuleOptions,
+    command: str = "plan",
 ) -> Question:
-    """Return the question that arguments and flags ask.
+    """Return the question that arguments and flags ask; errors name the command.
 
     Raises:
         UsageError: flags contradict each other, or no cluster is named.
         InputError, TensorsError: a file or value cannot be meant.
     """
+    where = f"layerfit {command}"
     if problem.problem is not None:
-        _refuse_beside_problem(model, reading, cluster, workload, engine)
+        _refuse_beside_problem(where, model, reading, cluster, workload, engine)
         asked = read_problem(problem.problem)
-        return Question(checked(replace(asked, rules=_merged(asked.rules, rules)), _WHERE), None, None, None, ())
-    machines = cluster_of(cluster, "plan", has_model=model is not None)
+        given = with_members(rules.rules(), [node.name for node in asked.nodes], where)
+        merged = replace(asked, rules=_merged(asked.rules, given, rules))
+        return Question(checked(merged, where), None, None, None, ())
+    machines = cluster_of(cluster, command, has_model=model is not None)
     inventory, remarks = _example() if model is None else (reading.read(model), ())
-    own = rules.rules()
-    setting, asked = setting_of(inventory, machines, workload, engine, own)
+    own = with_members(rules.rules(), [node.name for node in machines.nodes], where)
+    setting, asked = setting_of(inventory, machines, workload, engine, own, command)
     path = None if model is None or has_scheme(model) else str(Path(model).absolute())
     build = ENGINES[engine.engine].build
     variants = ModelVariants(inventory, machines, setting.workload, own, setting.choices, build)
-    return Question(checked(asked, _WHERE), setting, variants, path, remarks)
+    return Question(checked(asked, where), setting, variants, path, remarks)
 
 
 def setting_of(
-    inventory: Inventory, cluster: Cluster, options: WorkloadOptions, engine: EngineOptions, rules: Rules
+    inventory: Inventory,
+    cluster: Cluster,
+    options: WorkloadOptions,
+    engine: EngineOptions,
+    rules: Rules,
+    command: str = "plan",
 ) -> tuple[Setting, Problem]:
     """Return the setting and the problem of a model on a cluster.
 
@@ -80,7 +88,7 @@ def setting_of(
         ArchitectureError: the cache cannot be sized.
     """
     chosen = ENGINES[engine.engine]
-    _refuse_beside_engine(chosen, options, engine)
+    _refuse_beside_engine(command, chosen, options, engine)
     choices = engine.choices
     workload = options.workload(engine.engine, inventory.architecture.context_tokens)
     if options.indexer is None:
@@ -98,7 +106,9 @@ def setting_of(
     return setting, placed.problem
 
 
-def _refuse_beside_engine(engine: Engine, options: WorkloadOptions, asked_of_engine: EngineOptions) -> None:
+def _refuse_beside_engine(
+    command: str, engine: Engine, options: WorkloadOptions, asked_of_engine: EngineOptions
+) -> None:
     """Refuse what an engine does in one way alone."""
     asked = {
         "--cache-bytes-per-token": options.cache_bytes_per_token is not None and not engine.given_cache,
@@ -110,7 +120,7 @@ def _refuse_beside_engine(engine: Engine, options: WorkloadOptions, asked_of_eng
     for flag, is_refused in asked.items():
         if is_refused:
             raise UsageError(
-                f"layerfit plan, {flag}: the rules of {engine.name} leave no choice there; expected it without. "
+                f"layerfit {command}, {flag}: the rules of {engine.name} leave no choice there; expected it without. "
                 "Leave it out."
             )
 
@@ -123,11 +133,16 @@ def _example() -> tuple[Inventory, tuple[str, ...]]:
 
 
 def _refuse_beside_problem(
-    model: str | None, reading: ReadOptions, cluster: ClusterOptions, workload: WorkloadOptions, engine: EngineOptions
+    where: str,
+    model: str | None,
+    reading: ReadOptions,
+    cluster: ClusterOptions,
+    workload: WorkloadOptions,
+    engine: EngineOptions,
 ) -> None:
     """Refuse what an abstract problem leaves no room for, so that no flag is passed over in silence."""
     if model is not None:
-        raise UsageError("layerfit plan, --problem: MODEL is named too; expected one of them. Leave one out.")
+        raise UsageError(f"{where}, --problem: MODEL is named too; expected one of them. Leave one out.")
     groups = (
         (reading, ReadOptions()),
         (cluster, ClusterOptions()),
@@ -139,14 +154,13 @@ def _refuse_beside_problem(
             if getattr(group, field.name) != getattr(plain, field.name):
                 flag = field.name.replace("_", "-")
                 raise UsageError(
-                    f"layerfit plan, --{flag}: it means nothing beside --problem; "
+                    f"{where}, --{flag}: it means nothing beside --problem; "
                     "expected limits, objectives and rules alone. Leave it out."
                 )
 
 
-def _merged(own: Rules, options: RuleOptions) -> Rules:
+def _merged(own: Rules, given: Rules, options: RuleOptions) -> Rules:
     """Return the problem's rules with those that flags give in place of its own."""
-    given = options.rules()
     return replace(
         own,
         pins=given.pins or own.pins,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
 
+from solver.cluster_values import Name, parse_value
 from solver.wording import either, quoted, suggestion
 from solver.workload import AUTOMATIC_WIDTH
 
@@ -25,6 +26,7 @@ __all__ = [
     "each",
     "exact_fraction",
     "names",
+    "node_name",
     "one",
     "pin",
     "positive_seconds",
@@ -140,6 +142,15 @@ def names(text: str) -> tuple[str, ...]:
     if repeated is not None:
         raise ValueError(f"{quoted(repeated)} is there twice; expected every name once. Remove one.")
     return found
+
+
+def node_name(text: str) -> str:
+    """Return the name of a node.
+
+    Raises:
+        ValueError: a cluster file could not have it.
+    """
+    return str(parse_value(Name, text))
 
 
 def cache_types(text: str) -> tuple[str, str]:

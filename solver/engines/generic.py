@@ -11,13 +11,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from solver.engines.devices import DeviceName, cluster_links, device_links, device_rules
 from solver.engines.generic_shapes import placed_blocks, shape_of, without_offload
 from solver.engines.groups import Group, groups_of, widths_of
 from solver.engines.seating import (
     Kind,
-    cluster_links,
-    device_links,
-    device_rules,
     draws_of,
     host_pool_of,
     pools_of,
@@ -155,9 +153,9 @@ def _drawing(devices: _Devices) -> tuple[Site, ...]:
     return tuple({site.pool + site.node: site for site in (*devices.sites, *cards.values())}.values())
 
 
-def _names(devices: _Devices) -> tuple[tuple[str, str], ...]:
-    singles = ((site.node, site.machine.name) for site in devices.sites)
-    return (*singles, *((group.name, group.machine.name) for group, _ in devices.groups))
+def _names(devices: _Devices) -> tuple[DeviceName, ...]:
+    singles = (DeviceName(site.node, site.machine.name) for site in devices.sites)
+    return (*singles, *(DeviceName(group.name, group.machine.name) for group, _ in devices.groups))
 
 
 def _nodes(devices: _Devices) -> Iterator[Node]:

@@ -7,38 +7,26 @@ that it shares with a unified GPU: the memory is counted once, and a ceiling is 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
-from itertools import permutations
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from solver.errors import InputError
 from solver.pools import Draws, Pool
-from solver.problem import Link, LinkPair, Links
-from solver.wording import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from solver.cluster import Cluster, ClusterNode, GpuGroup
-    from solver.problem import Rules
 
 __all__ = [
     "Kind",
     "Site",
-    "cluster_links",
-    "device_links",
-    "device_rules",
     "draws_of",
     "host_pool_of",
-    "one_device",
     "pools_of",
     "shares_memory",
     "sites_of",
 ]
-
-_MOST_DEVICES: Final = 480
-"""Links between devices are written out in pairs."""
 
 
 class Kind(StrEnum):
@@ -155,84 +143,3 @@ def draws_of(site: Site, hosts: frozenset[str], *, shape: int = 0) -> Draws:
         host_bytes_per_second=site.machine.bytes_per_second if leaves else None,
         shape=shape,
     )
-
-
-def cluster_links(cluster: Cluster) -> Links:
-    """Return links between machines that are one device each."""
-    return Links(
-        default=Link(latency_ns=cluster.latency_ns, bytes_per_second=cluster.bytes_per_second, forbidden=False),
-        pairs=tuple(
-            LinkPair(
-                source=link.source,
-                target=link.target,
-                link=Link(link.latency_ns, link.bytes_per_second, forbidden=link.forbidden),
-            )
-            for link in cluster.links
-        ),
-    )
-
-
-def device_links(cluster: Cluster, devices: Sequence[tuple[str, str]]) -> Links:
-    """Return links between devices, given as (name, machine): those of their machines, and inside one its own.
-
-    Raises:
-        InputError: there are too many.
-    """
-    if len(devices) > _MOST_DEVICES:
-        raise InputError(
-            "cluster", f"it has {len(devices)} devices; expected at most {_MOST_DEVICES}. Lower the counts."
-        )
-    of_machines = cluster_links(cluster)
-    between = {(pair.source, pair.target): pair.link for pair in of_machines.pairs}
-    inside = {node.name: _inside(node) for node in cluster.nodes}
-    pairs = []
-    for (source, home), (target, other) in permutations(devices, 2):
-        link = inside[home] if home == other else between.get((home, other), of_machines.default)
-        if link != of_machines.default:
-            pairs.append(LinkPair(source, target, link))
-    return Links(default=of_machines.default, pairs=tuple(pairs))
-
-
-def _inside(node: ClusterNode) -> Link:
-    if node.inside is None:
-        return Link(latency_ns=0, bytes_per_second=None, forbidden=False)
-    return Link(node.inside.latency_ns, node.inside.bytes_per_second, forbidden=False)
-
-
-def device_rules(rules: Rules, devices: Sequence[tuple[str, str]], takes: str) -> Rules:
-    """Return the rules with names of machines made names of devices; excluded ones are no devices any more.
-
-    Devices are given as (name, machine); each `takes` something, such as "a stage".
-
-    Raises:
-        InputError: a rule names a machine of several devices where one device is meant.
-    """
-
-    def named(name: str, rule: str) -> str:
-        return one_device(name, devices, rule, takes) or name
-
-    return replace(
-        rules,
-        pins=tuple((block, named(name, "pin")) for block, name in rules.pins),
-        first=None if rules.first is None else named(rules.first, "first"),
-        last=None if rules.last is None else named(rules.last, "last"),
-        order=tuple(named(name, "order") for name in rules.order),
-        exclude=(),
-    )
-
-
-def one_device(name: str, devices: Sequence[tuple[str, str]], rule: str, takes: str) -> str | None:
-    """Return the device that a rule names by itself or by its machine; None where there is none.
-
-    Raises:
-        InputError: the machine has several devices.
-    """
-    found = [device for device, _ in devices if device == name]
-    found = found or [device for device, machine in devices if machine == name]
-    if len(found) > 1:
-        raise InputError(
-            f"rule {rule}",
-            f"{quoted(name)} has {len(found)} devices that take {takes} each; expected one of them. "
-            f"Write {quoted(found[0])}.",
-        )
-    return found[0] if found else None

@@ -36,7 +36,7 @@ def least_pace_ns(problem: Problem) -> Fraction | None:
     """Return a time between two tokens that no placement is below; None if the nodes together cannot hold the items."""
     tables = [(stage_times(problem, group.members[0]), group.count) for group in problem.classes]
     active = [block.active_bytes for block in problem.blocks]
-    best = Fraction(1)
+    best = Fraction(0)
     for weights in ([1] * len(active), active):
         if sum(weights) == 0:
             continue

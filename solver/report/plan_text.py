@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from solver.report.plan_view import PlanView
     from solver.report.terminal import Paint
 
-__all__ = ["plan_text"]
+__all__ = ["LINE_WIDTH", "outcome_lines", "plan_text"]
 
-_LINE_WIDTH = 100
+LINE_WIDTH = 100
 
 _MARKS = {
     Outcome.OPTIMAL: Styled("✓", Style.GOOD),
@@ -34,28 +34,29 @@ def plan_text(plan: Plan, paint: Paint, *, timings: bool) -> str:
     """
     view = plan_view(plan, timings=timings)
     sections = [
-        _outcome(view, paint),
-        grid_lines(view.objectives, _LINE_WIDTH, paint),
-        grid_lines(view.stages, _LINE_WIDTH, paint) + _facts(view.unused, paint),
-        grid_lines(view.seams, _LINE_WIDTH, paint),
-        grid_lines(view.check, _LINE_WIDTH, paint)
-        + ([] if view.verdict is None else fold(escape(view.verdict), _LINE_WIDTH, 0)),
+        outcome_lines(view, paint),
+        grid_lines(view.objectives, LINE_WIDTH, paint),
+        grid_lines(view.stages, LINE_WIDTH, paint) + _facts(view.unused, paint),
+        grid_lines(view.seams, LINE_WIDTH, paint),
+        grid_lines(view.check, LINE_WIDTH, paint)
+        + ([] if view.verdict is None else fold(escape(view.verdict), LINE_WIDTH, 0)),
         _facts(view.request, paint),
-        [line for note in view.notes for line in fold(f"note: {escape(note)}", _LINE_WIDTH, 6)],
+        [line for note in view.notes for line in fold(f"note: {escape(note)}", LINE_WIDTH, 6)],
         [] if view.timing is None else [paint(view.timing, Style.FAINT)],
     ]
     return "\n\n".join("\n".join(section) for section in sections if section) + "\n"
 
 
-def _outcome(view: PlanView, paint: Paint) -> list[str]:
+def outcome_lines(view: PlanView, paint: Paint) -> list[str]:
+    """Return how a question ended: the headline under its mark, remarks and reasons."""
     mark = _MARKS[view.outcome]
-    first, *rest = fold(escape(view.headline), _LINE_WIDTH - 2, 0)
+    first, *rest = fold(escape(view.headline), LINE_WIDTH - 2, 0)
     lines = [f"{paint(mark.text, mark.style)} {paint(first, Style.TITLE)}"]
     lines += [f"  {paint(line, Style.TITLE)}" for line in rest]
     for remark in view.remarks:
-        lines += [f"  {line}" for line in fold(escape(remark), _LINE_WIDTH - 2, 0)]
+        lines += [f"  {line}" for line in fold(escape(remark), LINE_WIDTH - 2, 0)]
     for number, reason in enumerate(view.reasons, start=1):
-        lines += [f"  {line}" for line in fold(f"{number}. {escape(reason)}", _LINE_WIDTH - 2, 3)]
+        lines += [f"  {line}" for line in fold(f"{number}. {escape(reason)}", LINE_WIDTH - 2, 3)]
     return lines
 
 
@@ -65,6 +66,6 @@ def _facts(facts: tuple[Fact, ...], paint: Paint) -> list[str]:
 
 
 def _fact(fact: Fact, width: int, paint: Paint) -> list[str]:
-    first, *rest = fold(escape(fact.sentence), _LINE_WIDTH - width - 2, 0)
+    first, *rest = fold(escape(fact.sentence), LINE_WIDTH - width - 2, 0)
     indent = " " * (width + 2)
     return [f"{paint(fact.word, Style.FAINT)}{indent[len(fact.word) :]}{first}", *(f"{indent}{line}" for line in rest)]

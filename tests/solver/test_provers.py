@@ -41,7 +41,7 @@ def asked(problem: Problem, name: str, limits: Limits = NO_LIMITS, best: Placeme
 
 
 def test_provers_come_cheapest_first() -> None:
-    assert ["closed form", "exact search", "cp-sat"] == [prover.name for prover in provers_for(PLAIN)]
+    assert ["closed form", "exact search", "baseline", "cp-sat"] == [prover.name for prover in provers_for(PLAIN)]
     assert ["closed form", "cp-sat"] == [prover.name for prover in provers_for(PLAIN, exact=False)]
 
 

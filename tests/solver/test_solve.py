@@ -274,6 +274,7 @@ def test_an_interrupted_interval_ends_the_search() -> None:
 
 
 HARD = problem_of(tuple(range(3, 23)), (100, 90, 80, 70))
+NO_RULE_FITS = problem_of((1, 1, 2, 5), (5, 4))
 FULLER = growing(timed(HARD, (GB, 2 * GB, GB, 3 * GB)), (1,) * 20)
 
 
@@ -356,7 +357,8 @@ def test_almost_no_time_gives_an_honest_outcome(seconds: float, exact: bool) -> 
 
 
 def test_time_that_is_up_before_a_search_leaves_the_outcome_unknown() -> None:
-    assert Outcome.UNKNOWN is solve(HARD, (NODES,), Effort(1e-9, None, 1, 0)).outcome
+    """Where no split rule of an engine fits either: only the smaller node first will do."""
+    assert Outcome.UNKNOWN is solve(NO_RULE_FITS, (NODES,), Effort(1e-9, None, 1, 0)).outcome
 
 
 @pytest.mark.parametrize("units", [1e-6, 1e-3, 3e-3, 1e-2])
@@ -370,8 +372,8 @@ def test_a_deterministic_limit_repeats(units: float) -> None:
 
 
 def test_limits_are_for_all_levels_together() -> None:
-    """A clock that the first level has used up leaves the second what costs nothing: its first prover."""
-    cheap, dear = Planted([says(1, ALL_ON_ONE), says(Fraction(1, 2))]), Planted([])
+    """A clock that the first level has used up leaves the second what costs nothing."""
+    cheap, dear = Planted([says(1, ALL_ON_ONE), says(Fraction(1, 2))], searches=False), Planted([])
     solution = planted(cheap, dear, wanted="nodes,balance", effort=Effort(1e-9, None, 1, 0))
 
     assert Outcome.FEASIBLE is solution.outcome

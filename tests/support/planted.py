@@ -23,6 +23,7 @@ class Planted:
     answers: list[Interval | BaseException]
     canonical_answer: Placement | BaseException | None = None
     name: str = "planted"
+    searches: bool = True
     asked: list[Question] = field(default_factory=list)
 
     def prove(self, question: Question, clock: Clock, report: Report) -> Interval:  # noqa: ARG002 - the protocol's

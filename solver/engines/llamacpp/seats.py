@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from solver.engines.devices import DeviceName, device_links, device_rules, one_device
 from solver.engines.llamacpp.profile import backend_of
-from solver.engines.seating import Kind, Site, device_links, device_rules, one_device, sites_of
+from solver.engines.seating import Kind, Site, sites_of
 from solver.errors import InputError
 from solver.problem import Link, LinkPair
 from solver.wording import quoted
@@ -28,6 +29,7 @@ _ANY: Final = replace(backend_of("CUDA0"), name="unknown", alignment_bytes=256, 
 """A card of which nothing is known: it rounds up as the coarsest of all kinds does."""
 
 _BARRED: Final = Link(latency_ns=0, bytes_per_second=None, forbidden=True)
+_TAKES: Final = "a stage"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +106,9 @@ def _split(device: str) -> tuple[str, int]:
     return kind, int(device[len(kind) :][:9])
 
 
-def members_of(seats: Sequence[Seat]) -> tuple[tuple[str, str], ...]:
+def members_of(seats: Sequence[Seat]) -> tuple[DeviceName, ...]:
     """Return the devices by name, each with its machine."""
-    return tuple((seat.node, seat.machine.name) for seat in seats)
+    return tuple(DeviceName(seat.node, seat.machine.name) for seat in seats)
 
 
 def only_machine(seats: Sequence[Seat]) -> ClusterNode | None:
@@ -121,8 +123,8 @@ def head_of(cluster: Cluster, seats: tuple[Seat, ...], rules: Rules) -> Seat | N
     Raises:
         InputError: the two name different machines, or the head is excluded.
     """
-    named = None if rules.first is None else one_device(rules.first, members_of(seats), "first", "a stage")
-    first = next((seat for seat in seats if seat.node == named), None)
+    named = None if rules.first is None else one_device(rules.first, members_of(seats), "first", _TAKES)
+    first = None if named is None else next(seat for seat in seats if seat.node == named.name)
     head = next((node for node in cluster.nodes if node.head), None)
     if head is None:
         return first
@@ -141,13 +143,14 @@ def head_of(cluster: Cluster, seats: tuple[Seat, ...], rules: Rules) -> Seat | N
 
 
 def rules_of(rules: Rules, seats: tuple[Seat, ...], first: Seat | None) -> Rules:
-    """Return the rules with names of machines made names of devices; excluded ones are no devices any more.
+    """Return the rules of devices, with the one that comes first.
 
     Raises:
         InputError: a rule names a machine of several devices where one device is meant.
     """
-    named = device_rules(rules, members_of(seats), "a stage")
-    return named if first is None else replace(named, first=first.node)
+    # What the rule on the first stage names is the head's machine, which may have several devices.
+    other = rules if first is None else replace(rules, first=first.node)
+    return device_rules(other, members_of(seats), _TAKES)
 
 
 def links_of(cluster: Cluster, seats: tuple[Seat, ...], head: ClusterNode | None) -> Links:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from solver.engines.seating import device_links, device_rules
+from solver.engines.devices import DeviceName, device_links, device_rules
 from solver.engines.servers.sharding import card_weights
 from solver.errors import InputError
-from solver.problem import Block, Ends, Node, Problem, Rules
+from solver.problem import Block, Ends, Node, Problem
 from tensors.inventory import Part
 from tensors.units import format_bytes
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from solver.engines.servers.pool import CachePool
     from solver.engines.servers.profile import ServerProfile, ServerSettings
     from solver.engines.servers.sharding import CardWeights
+    from solver.problem import Rules
     from solver.workload import Workload
     from tensors.cache import BlockCache
     from tensors.inventory import Inventory
@@ -92,8 +93,8 @@ def served_problem(
     """
     width = parts.settings.width
     count = placed_blocks(inventory, workload)
+    names = tuple(DeviceName(device.name, device.machine) for device in parts.devices)
     weights = card_weights(inventory, count, width, parts.profile.vocabulary_multiple)
-    members = [(device.name, device.machine) for device in parts.devices]
     problem = Problem(
         blocks=_blocks(inventory, weights, parts.pool.block_caches(count), width),
         ends=Ends(
@@ -105,8 +106,8 @@ def served_problem(
         nodes=tuple(_node(device, parts) for device in parts.devices),
         activation_bytes=(inventory.architecture.hidden_size or 0) * _ACTIVATION_VALUE_BYTES,
         context_tokens=workload.context_tokens,
-        links=device_links(cluster, members),
-        rules=device_rules(rules, members, "a rank"),
+        links=device_links(cluster, names),
+        rules=device_rules(rules, names, "a rank"),
     )
     return ServedProblem(
         problem=problem,

@@ -18,9 +18,14 @@ from benchmarks.public.helix import (
     HelixNode,
     HelixRun,
     ceiling,
+    chain_problem,
+    layout_of,
     read_instance,
     read_layout,
 )
+from solver.effort import Effort
+from solver.objectives import objectives_named
+from solver.solve import Outcome, solve
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,7 +34,7 @@ if TYPE_CHECKING:
 
 pytest.importorskip("highspy", reason="the referee is HiGHS, of the extra bench")
 
-from benchmarks.public.helix_referee import flow, flow_in_program
+from benchmarks.public.helix_referee import flow, flow_in_program, optimum_of_program
 
 
 @pytest.fixture(scope="session")
@@ -162,3 +167,47 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     assert "cluster24_llama70b.lp: No such file or directory. docs/benchmarks.md names the folder of data." == str(
         caught.value
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("cluster10_llama30b_quality", 286.587),
+        ("cluster24_llama70b", 2045.641),
+        ("cluster42_llama70b_noprune", 5441.144),
+        ("single_a100_llama30b", 1044.533),
+        ("single_l4_llama30b", 252.650),
+        ("single_t4_llama30b", 397.685),
+    ],
+)
+def test_the_best_chain_is_proved_and_carries_what_the_solver_says(helix: Path, name: str, expected: float) -> None:
+    """Where links are alike; the referee is their own program."""
+    problem = chain_problem(read_instance(helix, name))
+    found = solve(problem, objectives_named("throughput"), Effort(60, None, workers=1, seed=0))
+
+    assert Outcome.OPTIMAL == found.outcome
+    assert found.placement is not None
+    assert expected == pytest.approx(flow_in_program(helix, name, layout_of(found.placement)), abs=1e-3)
+    assert expected == pytest.approx(float(found.levels[-1].value), rel=1e-5)
+
+
+def test_the_single_type_t4_chain_meets_the_ceiling_of_all_layouts(helix: Path) -> None:
+    """So that no layout, replicas included, carries more."""
+    instance = read_instance(helix, "single_t4_llama30b")
+    found = solve(chain_problem(instance), objectives_named("throughput"), Effort(60, None, workers=1, seed=0))
+
+    assert found.placement is not None
+    assert float(ceiling(instance)) == pytest.approx(flow(instance, layout_of(found.placement)), rel=1e-9)
+
+
+def test_no_layout_carries_more_than_the_best_chain_of_four_a100(helix: Path) -> None:
+    """HiGHS proves it in their whole program, replicas included."""
+    assert 1044.5333 == pytest.approx(optimum_of_program(helix, "single_a100_llama30b"), abs=1e-3)
+
+
+def test_a_program_without_some_links_is_no_question_for_one_chain(helix: Path) -> None:
+    """Since the coordinator's missing links could not be said."""
+    with pytest.raises(PublicDataError) as caught:
+        chain_problem(read_instance(helix, "3cluster24_llama70b_pruned"))
+
+    assert "3cluster24_llama70b_pruned: 326 links between nodes; expected one for every pair." == str(caught.value)

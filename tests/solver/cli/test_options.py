@@ -14,16 +14,13 @@ from solver.cli.options import (
     ClusterOptions,
     EngineName,
     EngineOptions,
-    FrontierOptions,
-    LimitOptions,
-    ObjectiveOptions,
     PlanOutputOptions,
     ProblemOptions,
-    RuleOptions,
     WorkloadOptions,
 )
 from solver.cli.output import OutputOptions
 from solver.cli.reading import ReadOptions
+from solver.cli.search_options import FrontierOptions, LimitOptions, ObjectiveOptions, RuleOptions
 from solver.cli.usage import usage_sentence
 from solver.errors import UsageError
 from solver.problem import Rules

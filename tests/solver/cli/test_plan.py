@@ -10,17 +10,8 @@ import pytest
 from support.planted import Planted, says
 from support.problems import problem_of
 
-from solver.cli.options import (
-    ClusterOptions,
-    EngineOptions,
-    FrontierOptions,
-    LimitOptions,
-    ObjectiveOptions,
-    PlanOutputOptions,
-    ProblemOptions,
-    RuleOptions,
-    WorkloadOptions,
-)
+from solver.cli.options import ClusterOptions, EngineOptions, PlanOutputOptions, ProblemOptions, WorkloadOptions
+from solver.cli.search_options import FrontierOptions, LimitOptions, ObjectiveOptions, RuleOptions
 from solver.example import sample_cluster_text
 from solver.problem import Placement, Stage
 from solver.problem_file import problem_to_document
@@ -285,6 +276,8 @@ def test_one_node_too_small_for_any_block_is_infeasible_and_says_so(
 
 
 def test_no_answer_within_the_limits_is_exit_3(problem: Path, layerfit: Layerfit) -> None:
+    """Also no split rule of an engine, which take no time, fits here."""
+    problem.write_text(json.dumps(problem_to_document(problem_of((1, 1, 2, 5), (5, 4)))), encoding="utf-8")
     code, out, err = layerfit("plan", "--problem", problem, "--json", "--time-limit", "0.000000001")
 
     assert (3, "") == (code, err)
@@ -301,7 +294,7 @@ BAD_INPUT: list[tuple[list[str], str]] = [
     (["--objective", "speed"], f'objective: "speed" is not one; {NINE}'),
     (["--context", "0"], "layerfit plan, --context: 0 is too small; expected a whole number from 1. Raise it."),
     (["--first", "z", "--problem", "{problem}"],
-     'layerfit plan, rules.first: no node is called "z"; expected one of "n0", "n1", "n2". Correct the name.'),
+     'layerfit plan, --first: no node is called "z"; expected one of "n0", "n1", "n2". Correct the name.'),
     (["--pin", "4=n0", "--problem", "{problem}"],
      "layerfit plan, rules.pin[0]: block 4 is not there; expected 0 to 3. Correct it."),
     (["--problem", "{folder}/none.json"],

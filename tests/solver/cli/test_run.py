@@ -57,7 +57,7 @@ def test_version_is_one_line(layerfit: Layerfit) -> None:
 
 def test_without_arguments_the_commands_are_listed_in_the_order_of_work(layerfit: Layerfit) -> None:
     code, out, err = layerfit()
-    places = [out.index(f" {command.name} ") for command in COMMANDS]
+    places = [out.index(f"│ {command.name} ") for command in COMMANDS]
 
     assert (0, "") == (code, err)
     assert sorted(places) == places
@@ -70,8 +70,8 @@ def test_without_arguments_the_commands_are_listed_in_the_order_of_work(layerfit
             ["inspekt"],
             (
                 'layerfit: there is no command "inspekt"; '
-                "expected one of plan, inspect, check, verify-log, tiers, route, seams, export, emulate, synth. "
-                "Did you mean inspect?"
+                "expected one of plan, compare, inspect, check, verify-log, tiers, route, seams, export, emulate, "
+                "nodes, synth. Did you mean inspect?"
             ),
         ),
         (

@@ -194,6 +194,14 @@ def test_a_file_without_blocks_is_no_model() -> None:
     )
 
 
+def test_a_card_that_works_in_a_unified_memory_is_named_beside_it() -> None:
+    """It adds nothing to what that memory holds."""
+    unified = '[[node]]\nname = "a"\nmemory = "64 GiB"\nunified = true\n'
+    named = f'{unified}gpu = [{{ class = "c" }}]\n'
+
+    assert asked(six_blocks(), cluster_text=unified).problem == asked(six_blocks(), cluster_text=named).problem
+
+
 def test_a_card_that_is_alone_is_the_machine_and_its_memory_the_pool() -> None:
     text = '[[node]]\nname = "a"\nmemory = "64 GiB"\ngpu = [{ class = "c", memory = "40 GiB", bandwidth = "1 GB/s" }]\n'
     problem = asked(six_blocks(), cluster_text=text).problem

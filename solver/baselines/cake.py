@@ -1,0 +1,71 @@
+"""cake: layers by speed to the workers, fastest first and capped by memory; the master keeps the tail.
+
+The first node listed is the master. Tokens pass the workers and end with it, so the input, which the engine has on the
+master, is with the first worker here.
+"""
+
+from __future__ import annotations
+
+from math import floor
+from typing import TYPE_CHECKING
+
+from solver.baselines.offered import first_bytes, in_runs, layers_in, rates, usable_nodes
+from solver.baselines.strategy import NoPlacement
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from solver.baselines.strategy import Answer
+    from solver.problem import Problem
+
+__all__ = ["cake", "worker_layers"]
+
+
+def cake(problem: Problem) -> Answer:
+    """Assign layers to workers and give back what the master has no room for."""
+    nodes = usable_nodes(problem)
+    if not nodes:
+        return NoPlacement("No node has a budget.")
+    speeds = rates(problem, nodes)
+    if isinstance(speeds, NoPlacement):
+        return speeds
+    master, *workers = nodes
+    layers = len(problem.blocks)
+    fastest = sorted(range(len(workers)), key=lambda number: -speeds[number + 1])
+    order = [workers[number] for number in fastest]
+    rooms = [layers_in(problem, worker.budget_bytes) for worker in order]
+    counts = worker_layers(layers, float(speeds[0]), [float(speeds[number + 1]) for number in fastest], rooms)
+    own = max(layers_in(problem, master.budget_bytes - first_bytes(problem) - problem.ends.output_bytes), 0)
+    spare = max(layers - sum(counts) - own, 0)
+    taken = []
+    for count, room in zip(counts, rooms, strict=True):
+        taken.append(min(room - count, spare))
+        spare -= taken[-1]
+    holders = [number for number, count in enumerate(counts) if count or taken[number]]
+    for number, more in enumerate(taken):
+        if more and number != holders[-1]:
+            return NoPlacement(f"It gives {order[number].name} a second run of blocks, behind those of other workers.")
+    held = [count + more for count, more in zip(counts, taken, strict=True)]
+    return in_runs(zip((*order, master), (*held, layers - sum(held)), strict=True))
+
+
+def worker_layers(layers: int, master: float, speeds: Sequence[float], rooms: Sequence[int]) -> list[int]:
+    """Return layers by worker, the fastest first: its share of what is left, rounded, at least one, within its room.
+
+    >>> worker_layers(24, 10.0, [30.0, 10.0], [99, 99])
+    [14, 5]
+    """
+    together = sum(speeds)
+    left = min(_round(together / (together + master) * layers), layers)
+    counts = []
+    for number, (speed, room) in enumerate(zip(speeds, rooms, strict=True)):
+        share = left if number == len(speeds) - 1 else min(max(_round(speed / together * left), 1), left)
+        counts.append(min(share, room))
+        left -= counts[-1]
+        together -= speed
+    return counts
+
+
+def _round(number: float) -> int:
+    """Round as Rust does: halves away from zero."""
+    return floor(number + 0.5)
