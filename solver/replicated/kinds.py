@@ -62,7 +62,7 @@ class Kinds:
 def kinds_of(problem: Problem, fastest_ns: Fraction) -> Kinds:
     """Return the nodes in kinds; no placement has a pace below `fastest_ns`."""
     nodes = [member for group in problem.classes for member in group.members]
-    nodes.sort(key=lambda node: problem.nodes.index(node))
+    nodes.sort(key=problem.nodes.index)
     crossing = _transfers(problem, nodes)
     looks = np.where(crossing == _FORBIDDEN, 2, (crossing > float(fastest_ns)).astype(np.int64))
     np.fill_diagonal(looks, 0)

@@ -157,5 +157,5 @@ def _seams(kinds: Kinds, teams: Sequence[Team], pace: Pace, *, quick: bool) -> N
     counts = np.array(teams, dtype=float)
     there = counts > 0
     cut_off = there @ ~(allowed @ there.T.astype(float) > 0) | (there @ ~(allowed.T @ there.T.astype(float) > 0)).T
-    carried: NDArray[np.bool_] = counts @ share @ counts.T >= 1 - _NEAR
-    return carried & ~cut_off
+    seams: NDArray[np.bool_] = (counts @ share @ counts.T >= 1 - _NEAR) & ~cut_off
+    return seams

@@ -85,15 +85,11 @@ def pack(
     while any(growing.values()):
         complete: dict[Team, int] = {}
         for length, smaller in growing.items():
-            growing[length] = []
-            for team in _one_larger(smaller, length, times, counts):
-                seen += 1
-                if held[team] >= length:
-                    continue
-                if pace.kept([(n, row[length - 1]) for n, row in zip(team, times, strict=True) if n]):
-                    complete[team] = max(length, complete.get(team, 0))
-                else:
-                    growing[length].append(team)
+            larger = [team for team in _one_larger(smaller, length, times, counts) if held[team] < length]
+            seen += len(larger)
+            kept = {team for team in larger if _keeps(pace, team, length, times)}
+            complete.update(dict.fromkeys(kept, length))
+            growing[length] = [team for team in larger if team not in kept]
         if seen > _MOST_TEAMS:
             raise TableError
         for team, length in sorted(complete.items(), key=lambda entry: (-entry[1], entry[0])):
@@ -105,16 +101,20 @@ def pack(
     return Packing(items, pace, held, tuple(teams))
 
 
-def _one_larger(
-    teams: list[Team], length: int, times: Sequence[Sequence[int]], counts: Sequence[int]
-) -> list[Team]:
+def _keeps(pace: Pace, team: Team, length: int, times: Sequence[Sequence[int]]) -> bool:
+    return pace.kept([(count, row[length - 1]) for count, row in zip(team, times, strict=True) if count])
+
+
+def _one_larger(teams: list[Team], length: int, times: Sequence[Sequence[int]], counts: Sequence[int]) -> list[Team]:
     """Return every team with one node more, of the last kind that it has or a later one, that can hold the length."""
     larger = []
     for team in teams:
         last = max((kind for kind, count in enumerate(team) if count), default=0)
-        for kind in range(last, len(team)):
-            if team[kind] < counts[kind] and len(times[kind]) >= length:
-                larger.append((*team[:kind], team[kind] + 1, *team[kind + 1 :]))
+        larger += [
+            (*team[:kind], team[kind] + 1, *team[kind + 1 :])
+            for kind in range(last, len(team))
+            if team[kind] < counts[kind] and len(times[kind]) >= length
+        ]
     return larger
 
 

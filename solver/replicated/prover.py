@@ -35,6 +35,7 @@ class ReplicatedSearch:
     """
 
     name = "exact search"
+    searches = True
 
     def __init__(self, single: Problem, provers: Sequence[_Prover]) -> None:
         self._single = single

@@ -80,8 +80,6 @@ def exchanged(problem: Problem, kinds: Kinds, chain: Chain, spent: Callable[[], 
 
 def _with_exchanged(chain: Chain, one: str, other: str) -> Chain:
     places = {one: other, other: one}
-    changed = tuple(
-        Step(step.start, step.end, tuple(places.get(node, node) for node in step.nodes)) for step in chain
-    )
+    changed = tuple(Step(step.start, step.end, tuple(places.get(node, node) for node in step.nodes)) for step in chain)
     same = all(set(step.nodes) == set(before.nodes) for step, before in zip(changed, chain, strict=True))
     return chain if same else changed

@@ -55,7 +55,9 @@ class Found:
 class _Search:
     """One problem with its kinds of nodes and the best placement so far, which `offer` replaces."""
 
-    def __init__(self, problem: Problem, fastest_ns: Fraction, start: Placement | None, spent: Callable[[], bool]):
+    def __init__(
+        self, problem: Problem, fastest_ns: Fraction, start: Placement | None, spent: Callable[[], bool]
+    ) -> None:
         self.problem = problem
         self.spent = spent
         self.items = len(problem.items)
@@ -97,13 +99,14 @@ def best_flow(problem: Problem, start: Placement | None, spent: Callable[[], boo
     if fastest is None:
         return None
     search = _Search(problem, fastest, start, spent)
-    bound: Fraction | None = fastest
+    bound = fastest
     with suppress(TableError):
-        bound = _packing_bound(search)
-        if bound is None:
+        packed = _packing_bound(search)
+        if packed is None:
             return None
+        bound = packed
         bound = _one_chain(search, bound)
-    if search.best_ns is not None and bound is not None and search.best_ns <= bound == fastest:
+    if search.best_ns is not None and search.best_ns <= bound == fastest:
         return Found(search.best, fastest)
     split, excluded_ns = _splits(search)
     _several_chains(search, split, depth)

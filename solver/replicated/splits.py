@@ -2,14 +2,16 @@
 
 Of chains that carry V tokens a second together, some carry at least V over their number; let the quickest of them carry
 T. Then its nodes pack all items at T, and the other nodes, at V - T, pack them too if they are one chain; if they are
-several they could hold the items twice and pass the closed form, with no node passing more than T. All of that only gets harder to satisfy as they carry more, so that for T between
-two grid points the lower one is asked of the chain and the higher one is taken from the rest. Where no counts of nodes
-satisfy both on any interval, no two or more chains carry V.
+several they could hold the items twice and pass the closed form, with no node passing more than T. All of that only
+gets harder to satisfy as they carry more, so that for T between two grid points the lower one is asked of the chain and
+the higher one is taken from the rest. Where no counts of nodes satisfy both on any interval, no two or more chains
+carry V.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -54,7 +56,7 @@ def split_at(
         total * (Fraction(1, chains) + Fraction(number, _INTERVALS) * (1 - Fraction(1, chains)))
         for number in range(_INTERVALS + 1)
     ]
-    for carried, more in zip(grid, grid[1:], strict=False):
+    for carried, more in pairwise(grid):
         if spent():
             raise TableError
         held = pack(times, counts, items, Pace(1 / carried, strict=False), None).held

@@ -203,6 +203,8 @@ def _rules(rules: Rules) -> str:
         parts.append(f"at most {count(rules.max_nodes, 'node')}")
     if rules.min_blocks > 1:
         parts.append(f"at least {rules.min_blocks} blocks a node")
+    if rules.replicas:
+        parts.append("nodes may share a stage, and chains run side by side")
     return "; ".join(parts)
 
 
