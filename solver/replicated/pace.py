@@ -13,6 +13,7 @@ __all__ = ["Pace", "pace_of"]
 
 # Sums of a few floats are exact to some 10^-15; what is closer to the limit than this is summed again in fractions.
 _NEAR = 1e-9
+_NS = 10**9
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,11 @@ class Pace:
             return together > 1
         exact = sum((Fraction(count, time) for count, time in count_and_time), Fraction(0)) * self.ns
         return exact > 1 if self.strict else exact >= 1
+
+    def carried_by(self, tokens_per_second: Fraction) -> bool:
+        """Return whether so many tokens a second keep the pace."""
+        passed = tokens_per_second * self.ns
+        return passed > _NS if self.strict else passed >= _NS
 
 
 def pace_of(count_and_time: Sequence[tuple[int, int]]) -> Fraction:

@@ -16,15 +16,17 @@ from typing import TYPE_CHECKING
 from solver.exact.states import TableError
 from solver.flow.ceiling import least_pace_ns
 from solver.flow.chains import chains_of, placement_of_chains
-from solver.flow.measure import pace_ns
+from solver.flow.measure import chain_tokens_per_second, pace_ns
 from solver.replicated.kinds import kinds_of
 from solver.replicated.layered import layered_steps
 from solver.replicated.pace import Pace
 from solver.replicated.packing import best_times, pack, packed_steps
+from solver.replicated.partitions import best_partition, is_small
 from solver.replicated.parts import joined_parts
 from solver.replicated.realise import cut, exchanged, manned
 from solver.replicated.splits import most_chains, split_at
 from solver.replicated.teams import useful_teams
+from solver.replicated.walked import MOST_WALKED, chains_within, most_together
 from solver.rules import violations
 
 if TYPE_CHECKING:
@@ -42,6 +44,9 @@ _CLOSE = Fraction(1, 2000)
 # How far above the best a bound for several chains is looked for, in steps.
 _ABOVE = tuple(Fraction(1000, 1000 + more) for more in (0, 2, 5, 10, 20, 50, 100, 200, 400))
 _DEEPEST = 3
+_NS = 10**9
+# Far above any time between two tokens.
+_ANY_NS = 2**100
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +111,16 @@ def best_flow(problem: Problem, start: Placement | None, spent: Callable[[], boo
             return None
         bound = packed
         bound = _one_chain(search, bound)
+        bound = _every_chain(search, bound)
     if search.best_ns is not None and search.best_ns <= bound == fastest:
         return Found(search.best, fastest)
     split, excluded_ns = _splits(search)
     _several_chains(search, split, depth)
-    return Found(search.best, max(fastest, min(bound, excluded_ns)))
+    bound = max(fastest, min(bound, excluded_ns))
+    if depth == 0 and search.best_ns is not None and search.best_ns > bound:
+        with suppress(TableError):
+            bound = max(bound, _every_placement(search))
+    return Found(search.best, bound)
 
 
 def _packing_bound(search: _Search) -> Fraction | None:
@@ -195,6 +205,45 @@ def _probe(search: _Search, pace: Pace) -> tuple[bool, bool]:
     return False, False
 
 
+def _every_chain(search: _Search, bound: Fraction) -> Fraction:
+    """Try every chain of a few nodes where one is still open, and return the bound as far as raised."""
+    if search.best_ns is None or search.best_ns <= bound or sum(search.kinds.counts) > MOST_WALKED:
+        return bound
+    while True:
+        pace = Pace(search.best_ns, strict=True)
+        for chain in chains_within(search.problem, search.kinds, pace, search.spent):
+            reached = search.offer(placement_of_chains((chain,)))
+            if reached is not None and reached < pace.ns:
+                break
+        else:
+            return max(bound, pace.ns)
+
+
+def _every_placement(search: _Search) -> Fraction:
+    """Try every placement of very few nodes and items, offer the best, and return its pace.
+
+    Raises:
+        TableError: there are too many to try.
+    """
+    if sum(search.kinds.counts) > MOST_WALKED:
+        raise TableError
+    anything = Pace(Fraction(_ANY_NS), strict=False)
+    alone: dict[frozenset[str], tuple[Fraction, Chain]] = {}
+    for chain in chains_within(search.problem, search.kinds, anything, search.spent):
+        if violations(search.problem, placement_of_chains((chain,))):
+            continue
+        nodes = frozenset(name for step in chain for name in step.nodes)
+        carried = chain_tokens_per_second(search.problem, chain)
+        if nodes not in alone or carried > alone[nodes][0]:
+            alone[nodes] = (carried, chain)
+    most = search.problem.rules.max_nodes
+    best = most_together(alone, sum(search.kinds.counts) if most is None else most)
+    if best is None:
+        raise TableError
+    search.offer(placement_of_chains(best[1]))
+    return _NS / best[0]
+
+
 def _splits(search: _Search) -> tuple[tuple[int, ...] | None, Fraction]:
     """Return counts for a split into several chains that might be better, and a pace that no split is below."""
     if most_chains(search.times, search.kinds.counts, search.items) < 2:  # noqa: PLR2004 - several
@@ -202,6 +251,11 @@ def _splits(search: _Search) -> tuple[tuple[int, ...] | None, Fraction]:
     promising: tuple[int, ...] | None = None
     if search.best_ns is None:
         return None, search.fastest_ns
+    if is_small(search.times, search.kinds.counts):
+        best = best_partition(search.times, search.kinds.counts, search.items, search.problem.rules.max_nodes)
+        if best is not None:
+            pace, parts = best
+            return (parts[0] if len(parts) > 1 and pace < search.best_ns else None), pace
     for factor in _ABOVE:
         pace = search.best_ns * factor
         if pace <= search.fastest_ns:
