@@ -66,9 +66,7 @@ def best_times(kinds: Kinds) -> tuple[tuple[int, ...], ...]:
     return tuple(rows)
 
 
-def pack(
-    times: Sequence[Sequence[int]], counts: Sequence[int], items: int, pace: Pace, most_nodes: int | None
-) -> Packing:
+def pack(times: Sequence[Sequence[int]], counts: Sequence[int], items: int, pace: Pace) -> Packing:
     """Return what nodes hold together at a pace; `times` as of `best_times`.
 
     Raises:
@@ -96,8 +94,6 @@ def pack(
             if held[team] < length:
                 teams.append((team, length))
                 _add(held, team, length, items)
-    if most_nodes is not None:
-        held[np.indices(held.shape).sum(axis=0) > most_nodes] = 0
     return Packing(items, pace, held, tuple(teams))
 
 
@@ -126,10 +122,12 @@ def _add(held: NDArray[np.int16], team: Team, length: int, items: int) -> None:
         np.maximum(target, np.minimum(source + length, items), out=target)
 
 
-def packed_steps(packing: Packing, times: Sequence[Sequence[int]]) -> tuple[tuple[Team, ...], Fraction] | None:
+def packed_steps(
+    packing: Packing, times: Sequence[Sequence[int]], most_nodes: int | None
+) -> tuple[tuple[Team, ...], Fraction] | None:
     """Return teams that together hold all items on the fewest nodes, and their pace; None if there are none."""
     there = np.argwhere(packing.held >= packing.items)
-    if not len(there):
+    if not len(there) or (most_nodes is not None and int(there.sum(axis=1).min()) > most_nodes):
         return None
     left = tuple(int(count) for count in there[there.sum(axis=1).argmin()])
     chosen: list[tuple[Team, int]] = []

@@ -92,7 +92,10 @@ class _Search:
         return reached is not None and (reached < pace.ns or (reached == pace.ns and not pace.strict))
 
     def packing(self, pace: Pace) -> Packing:
-        return pack(self.times, self.kinds.counts, self.items, pace, self.problem.rules.max_nodes)
+        return pack(self.times, self.kinds.counts, self.items, pace)
+
+    def packed(self, packing: Packing) -> tuple[tuple[Team, ...], Fraction] | None:
+        return packed_steps(packing, self.times, self.problem.rules.max_nodes)
 
 
 def best_flow(problem: Problem, start: Placement | None, spent: Callable[[], bool], depth: int = 0) -> Found | None:
@@ -126,19 +129,19 @@ def best_flow(problem: Problem, start: Placement | None, spent: Callable[[], boo
 def _packing_bound(search: _Search) -> Fraction | None:
     """Return the best pace of one chain with links left out, and offer its chain; None if no pace packs the items."""
     low = high = search.fastest_ns
-    best = packed_steps(search.packing(Pace(high, strict=False)), search.times)
+    best = search.packed(search.packing(Pace(high, strict=False)))
     while best is None:
         if high >= search.slowest_ns:
             return None
         low, high = high, min(2 * high, search.slowest_ns)
-        best = packed_steps(search.packing(Pace(high, strict=False)), search.times)
+        best = search.packed(search.packing(Pace(high, strict=False)))
     while True:
         high = best[1]
         close = (high - low) / high < _CLOSE
         pace = Pace(high, strict=True) if close else Pace((low + high) / 2, strict=False)
         if search.spent():
             raise TableError
-        found = packed_steps(search.packing(pace), search.times)
+        found = search.packed(search.packing(pace))
         if found is not None:
             best = found
         elif close:
@@ -186,7 +189,7 @@ def _probe(search: _Search, pace: Pace) -> tuple[bool, bool]:
     if search.spent():
         raise TableError
     packing = search.packing(pace)
-    packed = packed_steps(packing, search.times)
+    packed = search.packed(packing)
     if packed is None:
         return False, True
     if _offer_teams(search, packed[0], pace):

@@ -59,7 +59,7 @@ def split_at(
     for carried, more in pairwise(grid):
         if spent():
             raise TableError
-        held = pack(times, counts, items, Pace(1 / carried, strict=False), None).held
+        held = pack(times, counts, items, Pace(1 / carried, strict=False)).held
         rest = _rest(times, counts, items, None if more >= total else 1 / (total - more), 1 / more)
         backwards = tuple(slice(None, None, -1) for _ in counts)
         there = np.argwhere((held >= items) & rest[backwards])
@@ -84,7 +84,7 @@ def _rest(
         for row in times
     ]
     several = (room >= 2 * items) & (_over_kinds(counts, passed) >= items - _NEAR)
-    one = pack(times, counts, items, Pace(pace_ns, strict=False), None).held >= items
+    one = pack(times, counts, items, Pace(pace_ns, strict=False)).held >= items
     return one | several
 
 
