@@ -20,6 +20,7 @@ from solver.question import NOTHING, Interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import ModuleType
 
     from solver.effort import Clock
     from solver.limits import Limits
@@ -149,9 +150,8 @@ class ConstraintSolver:
 
     def prove(self, question: Question, clock: Clock, report: Report) -> Interval:
         """Return what CP-SAT proves in the time left; that nothing fits is asked twice."""
-        from solver.model import run  # noqa: PLC0415 - OR-Tools takes a third of a second to import
-
         problem, limits, name = question.problem, question.limits, question.objective.name
+        run = _model_of(problem)
 
         def attempt(tried: Limits) -> Interval:
             return _interval(run.find(problem, tried, clock, None))
@@ -175,17 +175,29 @@ class ConstraintSolver:
         Raises:
             KeyboardInterrupt: an interrupt ended one of the runs.
         """
-        from solver.model import run  # noqa: PLC0415 - as above
-
-        fewest = run.minimise("nodes", problem, limits, clock, start, lambda _best, _bound: None, at_least=0)
-        if fewest.interrupted:
-            raise KeyboardInterrupt
-        if fewest.placement is None or not fewest.settled:
-            return None
-        answer = run.canonical_placement(problem, limits, clock, fewest.placement)
+        run = _model_of(problem)
+        if problem.is_plain:
+            fewest = run.minimise("nodes", problem, limits, clock, start, lambda _best, _bound: None, at_least=0)
+            if fewest.interrupted:
+                raise KeyboardInterrupt
+            if fewest.placement is None or not fewest.settled:
+                return None
+            start = fewest.placement
+        answer = run.canonical_placement(problem, limits, clock, start)
         if answer.interrupted:
             raise KeyboardInterrupt
         return answer.placement if answer.settled else None
+
+
+def _model_of(problem: Problem) -> ModuleType:
+    """Return the model of a problem: that of stages in order, or that of devices which share memories."""
+    if problem.is_plain:
+        from solver.model import run  # noqa: PLC0415 - OR-Tools takes a third of a second to import
+
+        return run
+    from solver.model import pooled_run  # noqa: PLC0415 - as above
+
+    return pooled_run
 
 
 def _interval(answer: Answer) -> Interval:

@@ -34,12 +34,21 @@ def reasons_why_infeasible(problem: Problem, variants: Variants | None, effort: 
         KeyboardInterrupt: an interrupt ended the search for them.
     """
     trials = Trials(Clock(replace(effort, time_limit_seconds=min(effort.time_limit_seconds, _SECONDS_IN_ALL))))
-    if not problem.classes:
-        return ("No node may take a block: every node is excluded or has no budget after its reserve.",)
     bare = without_rules(problem)
     if bare != problem and trials.fits(bare):
         return (_conflict(problem, trials), *fitting_changes(problem, variants, trials))
+    if not problem.classes:
+        return (_no_node(problem), *fitting_changes(problem, variants, trials))
     return (*_shortage(bare, trials, proved=bare == problem), *fitting_changes(problem, variants, trials))
+
+
+def _no_node(problem: Problem) -> str:
+    excluded = len(set(problem.rules.exclude))
+    if not excluded:
+        return "No node may take a block: none has a budget after its reserve."
+    if excluded == len(problem.nodes):
+        return "No node may take a block: every node is excluded."
+    return "No node may take a block: every node is excluded or has no budget after its reserve."
 
 
 def _conflict(problem: Problem, trials: Trials) -> str:

@@ -21,7 +21,7 @@ from solver.problem import Placement, Problem, Stage
 from solver.problem_file import problem_from_document
 from solver.projection import check_of, seams_of, stages_of, transfers_of
 from solver.provers import ConstraintSolver, provers_for
-from solver.recheck_levels import level_findings
+from solver.recheck_levels import level_findings, unreached_findings
 from solver.report.plan_json import (
     PLAN_SCHEMA,
     PROOFS,
@@ -76,7 +76,7 @@ class _Stage(msgspec.Struct, frozen=True):
 
 class _Level(msgspec.Struct, frozen=True):
     name: str
-    value: int | float
+    value: int | float | None
     bound: int | float | None
     proof: str
 
@@ -134,13 +134,15 @@ def read_claim(path: Path) -> Claim:
     Raises:
         InputError: the file cannot be read or is no plan.
     """
+    # A device or a folder is hardly known by its name alone.
+    where = path.name if path.is_file() else str(path)
     try:
         content = path.read_bytes()
     except OSError as error:
         raise InputError(
-            path.name, f"{error.strerror or error}; expected a {PLAN_SCHEMA} document. Check the path."
+            where, f"{error.strerror or error}; expected a {PLAN_SCHEMA} document. Check the path."
         ) from None
-    return claim_from_bytes(content, path.name)
+    return claim_from_bytes(content, where)
 
 
 def claim_from_bytes(content: bytes, where: str) -> Claim:
@@ -208,7 +210,10 @@ def findings(claim: Claim) -> tuple[Finding, ...]:
     if claim.placement is None:
         if claim.outcome in (Outcome.OPTIMAL, Outcome.FEASIBLE):
             found.append(Finding("stages", f"none are given with the outcome {claim.outcome.value}"))
-        return (*found, *_differences(claim, _NO_ANSWER))
+        if claim.outcome is not Outcome.UNKNOWN:
+            return (*found, *_differences(claim, _NO_ANSWER))
+        found.extend(_differences(claim, _NO_ANSWER | {"proof": PROOFS[-1], "objective": claim.said["objective"]}))
+        return (*found, *unreached_findings(claim.problem, claim.objectives, claim.said["objective"]))
     if claim.outcome not in (Outcome.OPTIMAL, Outcome.FEASIBLE):
         found.append(Finding("outcome", f"{claim.outcome.value} is said beside a placement"))
     broken = violations(claim.problem, claim.placement)
@@ -247,12 +252,13 @@ def _contradictions(claim: Claim, solution: Solution) -> Iterator[Finding]:
         objective, value, place = level.objective, shown(level.value), f"objective {level.objective.name}"
         if objective.name != entry["name"]:
             return
-        if objective.better(value, entry["value"]) and claim.outcome is Outcome.OPTIMAL:
+        known = entry["value"] is not None
+        if known and objective.better(value, entry["value"]) and claim.outcome is Outcome.OPTIMAL:
             yield Finding(place, f"{short(entry['value'])} is called optimal, {value} is better")
         if entry["bound"] is not None and objective.better(value, entry["bound"]):
             side = "above" if objective.sense is Sense.MIN else "below"
             yield Finding(place, f"the bound {short(entry['bound'])} is {side} {value}, which is reached")
-        if level.proof != "none" and objective.better(entry["value"], value):
+        if known and level.proof != "none" and objective.better(entry["value"], value):
             yield Finding(place, f"{short(entry['value'])} is said, and {value} is the best there is")
         if value != entry["value"]:
             # What comes after answers another question.

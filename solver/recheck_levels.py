@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from solver.objectives import Objective
     from solver.problem import Placement, Problem
 
-__all__ = ["level_findings"]
+__all__ = ["level_findings", "unreached_findings"]
 
 _NO_PROOF = PROOFS[-1]
 _NEGLIGIBLE = Fraction(1, 10**9)
@@ -56,6 +56,31 @@ def level_findings(
         limits = objective.at_most(limits, cost)
 
 
+def unreached_findings(
+    problem: Problem, objectives: Sequence[Objective], entries: Sequence[dict[str, Any]]
+) -> Iterator[Finding]:
+    """Yield what is wrong with the entries of a plan without an answer: no values, and bounds of the first alone."""
+    if [objective.name for objective in objectives] != [entry["name"] for entry in entries]:
+        yield Finding("objective", "the entries are not those of inputs.options.objective")
+        return
+    for number, (objective, entry) in enumerate(zip(objectives, entries, strict=True)):
+        place = f"objective {objective.name}"
+        proper = {"value": None, "gap": None, "unit": objective.unit, "proof": _NO_PROOF}
+        proper |= {"numerator": None, "denominator": None}
+        yield from differences(place, {name: entry.get(name) for name in proper}, proper)
+        bounds = _bounds(entry)
+        if bounds is None:
+            yield Finding(f"{place}.bounds", "they are no list of a name and a number each")
+            continue
+        if bounds and number:
+            yield Finding(f"{place}.bounds", "a level behind an open one has none")
+        yield from _best_findings(place, entry, bounds, objective)
+        if not number:
+            arithmetic = BOUNDS[objective.name](problem, NO_LIMITS)
+            figure = None if arithmetic is None else shown(objective.value(arithmetic))
+            yield from _arithmetic_findings(place, entry, figure, objective)
+
+
 def _value_findings(place: str, entry: dict[str, Any], value: Value, unit: str) -> Iterator[Finding]:
     """Yield where the value in its forms, or its unit, is not that of the placement."""
     ratio = value if isinstance(value, Fraction) else None
@@ -78,11 +103,8 @@ def _bound_findings(
         return
     if bounds and not closed:
         yield Finding(f"{place}.bounds", "a level behind an open one has none")
-    tightest = max if objective.sense is Sense.MIN else min
-    best = tightest((amount for _, amount in bounds), default=None)
+    yield from _best_findings(place, entry, bounds, objective)
     bound = entry["bound"]
-    if bound != best:
-        yield Finding(f"{place}.bound", f"{short(bound)} is said, the best of its bounds is {short(best)}")
     if bound is not None and objective.better(value, bound):
         side = "above" if objective.sense is Sense.MIN else "below"
         yield Finding(f"{place}.bound", f"{short(bound)} is {side} the value {value}")
@@ -94,6 +116,15 @@ def _bound_findings(
     # Two ratios that are not equal can look equal as floats: a feasible plan may rightly claim no proof then.
     if entry["proof"] != sufficient and (optimal or entry["proof"] != _NO_PROOF):
         yield Finding(f"{place}.proof", f"{short(entry['proof'])} is said, its bounds give {short(sufficient)}")
+
+
+def _best_findings(
+    place: str, entry: dict[str, Any], bounds: Sequence[tuple[str, int | float]], objective: Objective
+) -> Iterator[Finding]:
+    tightest = max if objective.sense is Sense.MIN else min
+    best = tightest((amount for _, amount in bounds), default=None)
+    if entry["bound"] != best:
+        yield Finding(f"{place}.bound", f"{short(entry['bound'])} is said, the best of its bounds is {short(best)}")
 
 
 def _arithmetic_findings(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from solver.problem import Placement, Problem
     from solver.question import Report
 
-__all__ = ["Bound", "Level", "Outcome", "Solution", "solve"]
+__all__ = ["Bound", "Level", "Outcome", "Solution", "Unreached", "solve"]
 
 
 class Outcome(StrEnum):
@@ -57,8 +57,19 @@ class Level:
 
 
 @dataclass(frozen=True, slots=True)
+class Unreached:
+    """One objective of a question without an answer: no value, but the bounds that any answer keeps to."""
+
+    objective: Objective
+    bound: Value | None
+    bounds: tuple[Bound, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Solution:
     """The outcome with its placement (None unless optimal or feasible) and levels.
+
+    `unreached` are the objectives where the outcome is unknown, in order; it is empty otherwise.
 
     `refuted_by` is the prover that showed that there is no placement, None unless infeasible. `canonical` is False
     where the time ran out before the one placement among equals was found.
@@ -72,6 +83,7 @@ class Solution:
     wall_ms: int
     refuted_by: str | None = None
     canonical: bool = True
+    unreached: tuple[Unreached, ...] = ()
 
 
 @dataclass(slots=True)
@@ -112,11 +124,11 @@ def solve(
         chosen = provers_for(problem) if provers is None else provers
     except KeyboardInterrupt:
         state.interrupted = True
-        return _without_placement(state, clock)
+        return _without_placement(objectives, [], state, clock)
     for number, objective in enumerate(objectives):
         bounds = [] if state.open else _level(problem, objectives[number:], chosen, state, clock, progress)
         if state.best is None:
-            return _without_placement(state, clock)
+            return _without_placement(objectives, bounds, state, clock)
         found.append((objective, bounds))
     placement, canonical = _answer(problem, chosen, state, clock)
     levels = tuple(_level_of(problem, objective, placement, bounds) for objective, bounds in found)
@@ -146,11 +158,31 @@ def _refuse_counted_machines(problem: Problem, objectives: tuple[Objective, ...]
         )
 
 
-def _without_placement(state: _State, clock: Clock) -> Solution:
-    outcome = Outcome.UNKNOWN if state.refuted_by is None else Outcome.INFEASIBLE
+def _without_placement(objectives: tuple[Objective, ...], bounds: list[Bound], state: _State, clock: Clock) -> Solution:
+    """Return a solution without a placement; the bounds are on costs of the first objective: no other was asked for."""
+    refuted = state.refuted_by is not None
+    first, *others = objectives
+    unreached = (_unreached(first, bounds), *(_unreached(objective, []) for objective in others))
     return Solution(
-        outcome, None, (), state.interrupted, clock.deterministic_time, clock.wall_ms, refuted_by=state.refuted_by
+        outcome=Outcome.INFEASIBLE if refuted else Outcome.UNKNOWN,
+        placement=None,
+        levels=(),
+        interrupted=state.interrupted,
+        deterministic_time=clock.deterministic_time,
+        wall_ms=clock.wall_ms,
+        refuted_by=state.refuted_by,
+        unreached=() if refuted else unreached,
     )
+
+
+def _unreached(objective: Objective, bounds: list[Bound]) -> Unreached:
+    best = max((bound.value for bound in bounds), default=None)
+    return Unreached(objective, None if best is None else objective.value(best), _as_values(objective, bounds))
+
+
+def _as_values(objective: Objective, bounds: list[Bound]) -> tuple[Bound, ...]:
+    """Return bounds on costs as bounds on values."""
+    return tuple(Bound(bound.name, objective.value(bound.value)) for bound in bounds)
 
 
 def _level(
@@ -263,7 +295,7 @@ def _level_of(problem: Problem, objective: Objective, placement: Placement, boun
         objective=objective,
         value=objective.value(cost),
         bound=None if bound is None else objective.value(bound),
-        bounds=tuple(Bound(bound.name, objective.value(bound.value)) for bound in bounds),
+        bounds=_as_values(objective, bounds),
         proof=next((entry.name for entry in bounds if entry.value == cost), "none"),
     )
 

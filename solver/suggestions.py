@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
 from solver.objectives import CONTEXT_STEP_TOKENS
@@ -12,7 +13,7 @@ from solver.wording import exact_size
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from solver.problem import Block, DeviceClass, Node, Problem
+    from solver.problem import Block, Node, Problem
     from solver.trials import Trials
 
 __all__ = ["Variants", "fitting_changes"]
@@ -20,6 +21,7 @@ __all__ = ["Variants", "fitting_changes"]
 # Cache types from the most exact to the smallest that engines take, and the steps that reserves are tried in.
 _SMALLER_TYPES = ("f16", "q8_0", "q5_1", "q4_0")
 _RESERVE_STEPS = 1000
+_MOST_WITHOUT_BUDGET = 8
 
 
 class Variants(Protocol):
@@ -89,18 +91,24 @@ def _smaller_reserve(variants: Variants | None, trials: Trials) -> str | None:
 def _more_memory(problem: Problem, trials: Trials) -> str | None:
     """Return the least memory that has to be added to one node, and which."""
     best: tuple[int, str] | None = None
-    for group in problem.classes:
+    candidates = [group.members[0].name for group in problem.classes]
+    without = not candidates
+    if without:
+        # What their memories lack under their reserves is not known here, so that a budget is asked for.
+        left = (node.name for node in problem.nodes if node.name not in problem.rules.exclude)
+        candidates = list(islice(left, _MOST_WITHOUT_BUDGET))
+    for name in candidates:
         most = problem.prefix_bytes[-1] if best is None else best[0] - 1
-        added = _least_added(problem, group, most, trials)
+        added = _least_added(problem, name, most, trials)
         if added is not None:
-            best = (added, group.members[0].name)
+            best = (added, name)
     if best is None:
         return None
-    return f"With {exact_size(best[0])} more memory for {best[1]} it fits."
+    size, name = exact_size(best[0]), best[1]
+    return f"With a budget of {size} for {name} it fits." if without else f"With {size} more memory for {name} it fits."
 
 
-def _least_added(problem: Problem, group: DeviceClass, most: int, trials: Trials) -> int | None:
-    name = group.members[0].name
+def _least_added(problem: Problem, name: str, most: int, trials: Trials) -> int | None:
 
     def fits(added: int) -> bool:
         nodes = tuple(

@@ -72,6 +72,12 @@ def _check(
         )
     if options.format is not None and output.json:
         raise UsageError("--json and --format: both are given; expected one form of output. Leave one out.")
+    for flag, given in (("--no-timings", output.no_timings), ("--no-paths", output.no_paths)):
+        if given:
+            raise UsageError(
+                f"layerfit plan, {flag}: --nodes and --frontier show neither times nor paths; expected it without. "
+                "Leave it out."
+            )
     if output.report is not None:
         raise UsageError("layerfit plan, --report: it shows one plan; expected --json or --format here. Leave it out.")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from solver.report.plan_json import instance_sha256, level_document, shown
+from solver.report.plan_json import instance_sha256, objective_documents, shown
 from solver.report.table import Table
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def comparison_document(plan: Plan, objectives: Sequence[Objective], entries: Se
         "schema": COMPARISON_SCHEMA,
         "instance_sha256": instance_sha256(plan.problem),
         "outcome": plan.outcome.value,
-        "objective": [level_document(level) for level in plan.solution.levels],
+        "objective": objective_documents(plan.solution),
         "reasons": list(plan.reasons),
         "strategies": [_strategy(entry, objectives) for entry in entries],
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from solver.report.plan_json import instance_sha256, level_document, shown
+from solver.report.plan_json import instance_sha256, objective_documents, shown
 from solver.report.table import Table
 from solver.report.table_text import table_lines
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from solver.objectives import Objective
     from solver.problem import Problem
     from solver.report.terminal import Paint
+    from solver.solve import Solution
 
 __all__ = ["FRONTIER_SCHEMA", "frontier_document", "frontier_table", "frontier_text"]
 
@@ -32,7 +33,7 @@ def frontier_document(problem: Problem, objectives: Sequence[Objective], points:
                 "max_nodes": point.most_nodes,
                 "nodes_used": point.used,
                 "outcome": point.solution.outcome.value,
-                "objective": [level_document(level) for level in point.solution.levels],
+                "objective": objective_documents(point.solution),
                 "stages": []
                 if point.solution.placement is None
                 else [
@@ -54,12 +55,7 @@ def frontier_table(objectives: Sequence[Objective], points: Sequence[Point]) -> 
     for point in points:
         row: list[str | int | None] = [point.most_nodes, point.used, point.solution.outcome.value]
         for number in range(len(objectives)):
-            level = point.solution.levels[number] if point.solution.levels else None
-            row += [
-                None if level is None else _cell(shown(level.value)),
-                None if level is None or level.bound is None else _cell(shown(level.bound)),
-                None if level is None else level.proof,
-            ]
+            row += _cells(point.solution, number)
         rows.append(tuple(row))
     return Table(tuple(columns), tuple(rows))
 
@@ -67,6 +63,17 @@ def frontier_table(objectives: Sequence[Objective], points: Sequence[Point]) -> 
 def frontier_text(objectives: Sequence[Objective], points: Sequence[Point], paint: Paint) -> str:
     """Return the table for a terminal."""
     return "".join(f"{line}\n" for line in table_lines(frontier_table(objectives, points), None, paint))
+
+
+def _cells(solution: Solution, number: int) -> tuple[str | int | None, str | int | None, str | None]:
+    """Return value, bound and proof of an objective; no value and no proof where there is no answer."""
+    if solution.unreached:
+        bound = solution.unreached[number].bound
+        return (None, None if bound is None else _cell(shown(bound)), None)
+    if not solution.levels:
+        return (None, None, None)
+    level = solution.levels[number]
+    return (_cell(shown(level.value)), None if level.bound is None else _cell(shown(level.bound)), level.proof)
 
 
 def _cell(value: float) -> str | int:

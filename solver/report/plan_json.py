@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from solver.pool_loads import PoolLoad
     from solver.problem import Problem
     from solver.projection import PlanStage, Seam, Transfer
-    from solver.solve import Level
+    from solver.solve import Level, Solution, Unreached
 
 __all__ = [
     "PLAN_SCHEMA",
@@ -36,6 +36,7 @@ __all__ = [
     "PlanInputs",
     "check_document",
     "instance_sha256",
+    "objective_documents",
     "plan_document",
     "pool_document",
     "ranks_of",
@@ -87,8 +88,8 @@ def plan_document(plan: Plan, inputs: PlanInputs, *, timings: bool) -> dict[str,
         "model": None if plan.setting is None else model_document(plan.setting.inventory),
         "workload": _workload(plan),
         "outcome": plan.outcome.value,
-        "objective": [level_document(level) for level in plan.solution.levels],
-        "proof": max((level.proof for level in plan.solution.levels), key=PROOFS.index, default=None),
+        "objective": objective_documents(plan.solution),
+        "proof": _weakest_proof(plan.solution),
         "stages": [stage_document(stage) for stage in plan.stages],
         "pools": [pool_document(pool) for pool in plan.pools],
         "check": check_document(plan.check),
@@ -130,7 +131,34 @@ def _workload(plan: Plan) -> dict[str, Any]:
     }
 
 
-def level_document(level: Level) -> dict[str, Any]:
+def _weakest_proof(solution: Solution) -> str | None:
+    proofs = [*(level.proof for level in solution.levels), *(PROOFS[-1] for _ in solution.unreached)]
+    return max(proofs, key=PROOFS.index, default=None)
+
+
+def objective_documents(solution: Solution) -> list[dict[str, Any]]:
+    """Return the documents of all objectives; without an answer they have no value, and the first one its bound."""
+    return [
+        *(_level_document(level) for level in solution.levels),
+        *(_unreached_document(unreached) for unreached in solution.unreached),
+    ]
+
+
+def _unreached_document(unreached: Unreached) -> dict[str, Any]:
+    return {
+        "name": unreached.objective.name,
+        "value": None,
+        "bound": None if unreached.bound is None else shown(unreached.bound),
+        "gap": None,
+        "unit": unreached.objective.unit,
+        "proof": PROOFS[-1],
+        "numerator": None,
+        "denominator": None,
+        "bounds": [{"name": bound.name, "value": shown(bound.value)} for bound in unreached.bounds],
+    }
+
+
+def _level_document(level: Level) -> dict[str, Any]:
     ratio = level.value if isinstance(level.value, Fraction) else None
     return {
         "name": level.objective.name,
@@ -230,6 +258,7 @@ def transfer_document(transfer: Transfer) -> dict[str, Any]:
 
 def _solver(plan: Plan, effort: Effort, *, timings: bool) -> dict[str, Any]:
     names = [bound.name for level in plan.solution.levels for bound in level.bounds]
+    names += [bound.name for unreached in plan.solution.unreached for bound in unreached.bounds]
     if plan.solution.refuted_by is not None:
         names.append(plan.solution.refuted_by)
     document: dict[str, Any] = {

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from solver.closed_form import PlanCheck
-    from solver.cluster import Cluster
+    from solver.cluster import Cluster, Reserve
     from solver.planning import Plan
     from solver.problem import Rules
     from solver.solve import Level
@@ -171,22 +171,32 @@ def _types(keys: str, values: str) -> str:
 
 
 def _reserve(cluster: Cluster) -> str:
-    """Say what stays free of the memories, and which ceilings lower a budget further."""
-    policies: dict[str, list[str]] = {}
-    for node in cluster.nodes:
-        floor = GIBIBYTES.amount(node.reserve.floor_bytes)
-        policy = f"the larger of {float(node.reserve.fraction * 100):g} % and {floor}"
-        policies.setdefault(policy, []).append(node.name)
-    if len(policies) == 1:
-        parts = [f"{next(iter(policies))} of every memory"]
-    else:
-        parts = [f"{policy} on {listed(names)}" for policy, names in policies.items()]
+    """Say what stays free of the memories and of the cards, and which ceilings lower a budget further."""
+    with_cards = [node for node in cluster.nodes if node.gpus and not node.unified]
+    hosts = [(node.reserve, node.name) for node in cluster.nodes]
+    cards = [(group.reserve, node.name) for node in with_cards for group in node.gpus]
+    parts = [*_policies(hosts, "host memory" if with_cards else "memory"), *_policies(cards, "card")]
     ceilings: dict[int, list[str]] = {}
     for node in cluster.nodes:
         if node.ceiling_bytes is not None and node.ceiling_bytes < node.memory_bytes - node.reserve_bytes:
             ceilings.setdefault(node.ceiling_bytes, []).append(node.name)
     parts += [f"a ceiling of {GIBIBYTES.amount(ceiling)} on {listed(names)}" for ceiling, names in ceilings.items()]
     return "; ".join(parts)
+
+
+def _policies(reserves: Iterable[tuple[Reserve, str]], of: str) -> list[str]:
+    """Return each reserve in words with the nodes that have it, or that all of them do."""
+    policies: dict[str, list[str]] = {}
+    for reserve, node in reserves:
+        share, floor = f"{float(reserve.fraction * 100):g} %", GIBIBYTES.amount(reserve.floor_bytes)
+        policy = f"the larger of {share} and {floor}" if reserve.floor_bytes else share
+        names = policies.setdefault(policy, [])
+        if node not in names:
+            names.append(node)
+    if len(policies) == 1:
+        return [f"{policy} of every {of}" for policy in policies]
+    which = {"memory": "", "host memory": " of host memory", "card": " of each card"}[of]
+    return [f"{policy}{which} on {listed(names)}" for policy, names in policies.items()]
 
 
 def _rules(rules: Rules) -> str:

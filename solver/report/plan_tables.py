@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from solver.objectives import Sense
 from solver.projection import seam_pairs
 from solver.report.amounts import GIBIBYTES, gap_text, ranges, ratio, scale_for, shown_value, size
 from solver.report.grid import Bar, Bars, Grid
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from solver.planning import Plan
     from solver.projection import PlanStage
     from solver.report.amounts import Scale
-    from solver.solve import Level
+    from solver.solve import Level, Unreached
 
 __all__ = ["check_grid", "objectives_grid", "scale_of", "seams_grid", "stages_grid"]
 
@@ -34,8 +35,12 @@ def scale_of(plan: Plan) -> Scale:
 
 
 def objectives_grid(plan: Plan) -> Grid:
-    """Return every objective with its value, where that stands to its bound, and what it is."""
+    """Return every objective with its value, where that stands to its bound, and what it is.
+
+    Without an answer there are those of which a bound is proved.
+    """
     rows = tuple(_objective(level) for level in plan.solution.levels)
+    rows += tuple(_unreached(level) for level in plan.solution.unreached if level.bound is not None)
     return Grid((), rows, right=frozenset(), unit="", names=None, bars=None)
 
 
@@ -48,6 +53,13 @@ def _objective(level: Level) -> tuple[Cell, ...]:
         gap = gap_text(level.value, level.bound)
         standing = f"not proved: bound {shown_value(level.bound, objective.unit)}, gap {gap}"
     return (objective.name, shown_value(level.value, objective.unit), standing, Styled(objective.formula, Style.FAINT))
+
+
+def _unreached(level: Unreached) -> tuple[Cell, ...]:
+    objective = level.objective
+    side = "at least" if objective.sense is Sense.MIN else "at most"
+    bound = "" if level.bound is None else shown_value(level.bound, objective.unit)
+    return (objective.name, "not known", f"{side} {bound}", Styled(objective.formula, Style.FAINT))
 
 
 def stages_grid(plan: Plan) -> Grid:

@@ -42,7 +42,7 @@ class PlanView:
 
 
 def plan_view(plan: Plan, *, timings: bool) -> PlanView:
-    """Return what is to be said about a plan. Without a placement that is its reasons and what was asked, no more."""
+    """Return what is to be said about a plan. Without a placement that is its reasons, bounds, and what was asked."""
     placed = bool(plan.stages)
     check = plan.check
     return PlanView(
@@ -50,7 +50,7 @@ def plan_view(plan: Plan, *, timings: bool) -> PlanView:
         headline=headline(plan),
         remarks=remarks(plan),
         reasons=plan.reasons,
-        objectives=objectives_grid(plan) if placed else None,
+        objectives=objectives_grid(plan) if placed or _has_bound(plan) else None,
         stages=stages_grid(plan) if placed else None,
         unused=(*memory_facts(plan), *unused_facts(plan)) if placed else (),
         seams=seams_grid(plan),
@@ -60,6 +60,10 @@ def plan_view(plan: Plan, *, timings: bool) -> PlanView:
         notes=plan.notes,
         timing=f"{plan.outcome.value}, solved in {_time(plan.solution.wall_ms)}" if timings else None,
     )
+
+
+def _has_bound(plan: Plan) -> bool:
+    return any(level.bound is not None for level in plan.solution.unreached)
 
 
 def _time(duration_ms: int) -> str:

@@ -57,7 +57,7 @@ def test_a_plan_is_written_as_it_was(name: str, validate_document: Validate) -> 
     [
         (document_of(stopped_plan(interrupted=True)), ("feasible", "none", 1 / 28)),
         (document_of(stopped_plan(interrupted=False, bound=None)), ("feasible", "none", None)),
-        (document_of(unknown_plan(interrupted=True)), ("unknown", None, None)),
+        (document_of(unknown_plan(interrupted=True)), ("unknown", "none", None)),
     ],
     ids=["a gap", "no bound", "nothing"],
 )
@@ -65,7 +65,7 @@ def test_what_is_not_proved_is_said_to_be_so(
     document: dict[str, Any], expected: tuple[str, str | None, float | None], validate_document: Validate
 ) -> None:
     validate_document(document)
-    last = document["objective"][-1] if document["objective"] else {"gap": None}
+    last = document["objective"][-1]
 
     assert expected == (document["outcome"], document["proof"], last["gap"])
 
@@ -96,7 +96,17 @@ def test_every_scalar_of_a_plan_without_a_placement_is_null() -> None:
     check = {name: value for name, value in document["check"].items() if name != "assumed_imbalance"}
 
     assert {None} == set(check.values())
-    assert [[], [], [], [], []] == [document[name] for name in ("objective", "stages", "pools", "seams", "transfer")]
+    assert [[], [], [], []] == [document[name] for name in ("stages", "pools", "seams", "transfer")]
+
+
+def test_a_plan_without_an_answer_keeps_the_bound_of_its_first_objective() -> None:
+    """Any answer keeps to it; what follows has none."""
+    nothing = {"value": None, "gap": None, "proof": "none", "numerator": None, "denominator": None}
+
+    assert [
+        nothing | {"name": "nodes", "bound": 2, "unit": "count", "bounds": [{"name": "closed form", "value": 2}]},
+        nothing | {"name": "balance", "bound": None, "unit": "ratio", "bounds": []},
+    ] == document_of(unknown_plan(interrupted=False))["objective"]
 
 
 def test_timings_are_all_that_can_be_left_out() -> None:

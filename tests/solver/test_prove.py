@@ -201,8 +201,9 @@ def test_the_solver_says_whether_the_sum_of_budgets_is_sufficient(
     budgets=st.lists(st.integers(1, 60), min_size=1, max_size=6),
 )
 def test_the_minimum_of_the_closed_form_is_the_bound_of_the_solver(weights: list[int], budgets: list[int]) -> None:
-    """They share no code, and agree wherever the largest node takes the largest block."""
+    """They share no code, and agree where the largest node takes the largest block and no node is left empty."""
     bound = fewest_nodes(problem_of(tuple(weights), tuple(budgets)), NO_LIMITS)
     minimum = fewest_largest(budgets, sum(weights))
 
-    assert (minimum if max(weights) <= max(budgets) else None) == bound
+    enough_blocks = minimum is not None and minimum <= len(weights)
+    assert (minimum if max(weights) <= max(budgets) and enough_blocks else None) == bound

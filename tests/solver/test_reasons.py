@@ -45,14 +45,36 @@ def with_rules(problem: Problem, **rules: object) -> Problem:
 
 
 @pytest.mark.parametrize(
-    "problem",
-    [problem_of((1,), (0, 0)), with_rules(problem_of((1,), (9, 9)), exclude=("n0", "n1"))],
-    ids=["no budget", "all excluded"],
+    ("problem", "reasons"),
+    [
+        (
+            problem_of((1, 2), (0, 0)),
+            (
+                "No node may take a block: none has a budget after its reserve.",
+                "With a budget of 3 B for n0 it fits.",
+            ),
+        ),
+        (
+            with_rules(problem_of((1,), (9, 9)), exclude=("n0", "n1")),
+            ("The model fits but for these rules, and together they leave no placement: exclude n0; exclude n1.",),
+        ),
+        (
+            with_rules(problem_of((10,), (9, 9)), exclude=("n0", "n1")),
+            ("No node may take a block: every node is excluded.",),
+        ),
+        (
+            with_rules(problem_of((10,), (9, 0)), exclude=("n0",)),
+            (
+                "No node may take a block: every node is excluded or has no budget after its reserve.",
+                "With a budget of 10 B for n1 it fits.",
+            ),
+        ),
+    ],
+    ids=["no budget", "all excluded", "all excluded and too small", "both"],
 )
-def test_no_node_may_take_a_block(problem: Problem) -> None:
-    assert ("No node may take a block: every node is excluded or has no budget after its reserve.",) == infeasible(
-        problem
-    )
+def test_no_node_may_take_a_block(problem: Problem, reasons: tuple[str, ...]) -> None:
+    """What would help is said here too."""
+    assert reasons == infeasible(problem)
 
 
 def test_a_block_that_fits_no_node_is_named_with_the_largest_budget() -> None:

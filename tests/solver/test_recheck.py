@@ -56,6 +56,28 @@ def test_a_plan_of_a_model_and_one_without_an_answer_stand() -> None:
 
 
 @pytest.mark.parametrize(
+    ("path", "value", "place"),
+    [
+        (("objective", 0, "value"), 2, "objective nodes.value"),
+        (("objective", 0, "bound"), 1, "objective nodes.bound"),
+        (("objective", 0, "bound"), None, "objective nodes.bound"),
+        (("objective", 0, "bounds", 0, "value"), 1, "objective nodes.bounds"),
+        (("objective", 0, "bounds"), 5, "objective nodes.bounds"),
+        (("objective", 0, "proof"), "closed form", "objective nodes.proof"),
+        (("objective", 1, "gap"), 0, "objective balance.gap"),
+        (("objective", 1, "bounds"), [{"name": "cp-sat", "value": 0.5}], "objective balance.bounds"),
+        (("objective",), [], "objective"),
+        (("proof",), None, "proof"),
+        (("outcome",), "infeasible", "objective"),
+    ],
+)
+def test_a_plan_without_an_answer_claims_no_value_and_no_bound_that_arithmetic_denies(
+    path: tuple[str | int, ...], value: object, place: str
+) -> None:
+    assert place in places(changed(document_of(unknown_plan(interrupted=True), "nodes,balance"), path, value))
+
+
+@pytest.mark.parametrize(
     "document",
     [
         planned(),

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from support.plan_documents import changed, found_in, planned
 
 from solver.errors import InputError
 from solver.recheck import Finding, claim_from_bytes, findings, read_claim
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 EXPECTED = "expected a layerfit/plan/1 document. Plan again."
 HOSTILE: list[tuple[bytes, str]] = [
@@ -49,7 +46,11 @@ SHAPES: list[tuple[tuple[str | int, ...], object, str]] = [
     (("stages", 0, "start"), -1, f"Expected `int` >= 0 - at `$.stages[0].start`; {EXPECTED}"),
     (("stages", 0, "end"), 10**400, f"Expected `int` <= 2147483648 - at `$.stages[0].end`; {EXPECTED}"),
     (("stages", 0, "end"), True, f"Expected `int`, got `bool` - at `$.stages[0].end`; {EXPECTED}"),
-    (("objective", 0, "value"), None, f"Expected `int | float`, got `null` - at `$.objective[0].value`; {EXPECTED}"),
+    (
+        ("objective", 0, "value"),
+        "",
+        f"Expected `int | float | null`, got `str` - at `$.objective[0].value`; {EXPECTED}",
+    ),
     (("inputs", "problem"), [], f"Expected `object`, got `array` - at `$.inputs.problem`; {EXPECTED}"),
 ]
 INNER_SHAPES: list[tuple[tuple[str | int, ...], object, str]] = [
@@ -127,10 +128,17 @@ def test_a_deep_value_is_found_without_being_unrolled() -> None:
     )
 
 
-def test_a_file_that_is_not_there_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(InputError) as caught:
-        read_claim(tmp_path / "plan.json")
+def test_what_is_no_file_is_named_by_its_path(tmp_path: Path) -> None:
+    for path, problem in ((tmp_path / "plan.json", "No such file or directory"), (tmp_path, "Is a directory")):
+        with pytest.raises(InputError) as caught:
+            read_claim(path)
 
-    assert "plan.json: No such file or directory; expected a layerfit/plan/1 document. Check the path." == str(
-        caught.value
-    )
+        assert f"{path}: {problem}; expected a layerfit/plan/1 document. Check the path." == str(caught.value)
+
+
+@pytest.mark.skipif(not Path("/dev/null").exists(), reason="no such device")
+def test_a_device_is_named_by_its_path() -> None:
+    with pytest.raises(InputError) as caught:
+        read_claim(Path("/dev/null"))
+
+    assert "/dev/null: Input data was truncated; expected a layerfit/plan/1 document. Plan again." == str(caught.value)

@@ -83,9 +83,8 @@ def test_a_feasible_plan_with_a_true_bound_is_not_contradicted_by_a_better_one()
 
 def test_a_wrong_claim_that_nothing_fits_is_found() -> None:
     nothing = unknown_plan(interrupted=False)
-    document = document_of(
-        replace(nothing, solution=replace(nothing.solution, outcome=Outcome.INFEASIBLE), problem=THREES)
-    )
+    refuted = replace(nothing.solution, outcome=Outcome.INFEASIBLE, unreached=())
+    document = document_of(replace(nothing, solution=refuted, problem=THREES))
 
     assert () == found_in(document)
     assert (Finding("outcome", "infeasible is said, and there is a placement"),) == reproof(document).findings

@@ -225,6 +225,23 @@ def test_nothing_found_is_unknown() -> None:
     assert Outcome.UNKNOWN is planted(Planted([says(1)])).outcome
 
 
+def test_what_is_unknown_keeps_the_bounds_of_its_first_objective() -> None:
+    """Any answer keeps to them; of what follows nothing was asked."""
+    solution = planted(Planted([says(1)]), Planted([says(2)]), wanted="nodes,balance")
+    bounds = [(level.objective.name, level.bound, len(level.bounds)) for level in solution.unreached]
+
+    assert (Outcome.UNKNOWN, ()) == (solution.outcome, solution.levels)
+    assert [("nodes", 2, 2), ("balance", None, 0)] == bounds
+    assert () == planted(Planted([says(2, EVEN)])).unreached
+
+
+def test_a_bound_of_what_is_unknown_is_a_value_and_no_cost() -> None:
+    """An objective that is to be large has its bound above."""
+    solution = planted(Planted([says(-9)]), wanted="headroom")
+
+    assert [9] == [level.bound for level in solution.unreached]
+
+
 def test_no_objective_is_no_question() -> None:
     with pytest.raises(InputError) as caught:
         solve(PROBLEM, (), EFFORT)

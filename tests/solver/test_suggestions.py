@@ -99,12 +99,14 @@ def test_each_change_fits_and_the_next_smaller_does_not(problem: Problem) -> Non
     if possible(problem):
         return
     for sentence in changes(problem):
-        name = re.search(r"(?:memory for|one more node like) (n\d)", sentence)
+        name = re.search(r"(?:memory for|B for|\) for|one more node like) (n\d)", sentence)
         assert name is not None
-        if "more memory for" in sentence:
+        if "one more node" not in sentence:
             added = bytes_in(sentence)
             assert possible(grown(problem, name[1], added))
             members = [member.name for group in problem.classes for member in group.members]
+            assert ("more memory" in sentence) == bool(members)
+            members = members or [node.name for node in problem.nodes if node.name not in problem.rules.exclude]
             assert not any(possible(grown(problem, other, added - 1)) for other in members)
         else:
             budget = problem.nodes_by_name[name[1]].budget_bytes

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from solver.cluster_file import parse_cluster
 from solver.engines.generic import generic
-from solver.objectives import OBJECTIVES
+from solver.objectives import OBJECTIVES, objectives_named
 from solver.planning import Plan, Setting, plan, project
 from solver.problem import Placement, Stage
-from solver.solve import Level, Outcome, Solution
+from solver.solve import Bound, Level, Outcome, Solution, Unreached
 from solver.workload import IndexerRule, Workload
 from support.problems import NO_RULES, problem_of
 from tensors.architecture import Architecture
@@ -127,7 +127,10 @@ def interrupted_plan() -> Plan:
 
 def unknown_plan(*, interrupted: bool) -> Plan:
     """Return the plan of a search that ended before it found anything."""
-    solution = Solution(Outcome.UNKNOWN, None, (), interrupted, 0.0, 60_000)
+    objectives = objectives_named("nodes,balance")
+    bounds = (Bound("closed form", 2),)
+    unreached = (Unreached(objectives[0], 2, bounds), Unreached(objectives[1], None, ()))
+    solution = Solution(Outcome.UNKNOWN, None, (), interrupted, 0.0, 60_000, unreached=unreached)
     return Plan(problem_of((5, 9), (10, 12)), None, solution, (), (), None, (), (), (), ())
 
 

@@ -204,6 +204,7 @@ def test_after_an_interrupt_what_was_found_is_written(
     ]
 
 
+NEITHER = "--nodes and --frontier show neither times nor paths; expected it without. Leave it out."
 NO_LIST = (
     "layerfit plan, --frontier: it does not begin with nodes and another objective; "
     "expected a list like nodes,latency. Correct it."
@@ -219,6 +220,8 @@ REFUSALS = [
      "layerfit plan, --nodes and --frontier: both are given; expected one. Leave one out."),
     ("--nodes 1..2 --format csv --json",
      "--json and --format: both are given; expected one form of output. Leave one out."),
+    ("--nodes 1..2 --no-timings", "layerfit plan, --no-timings: " + NEITHER),
+    ("--frontier nodes,load --no-paths", "layerfit plan, --no-paths: " + NEITHER),
     ("--nodes 1..2 --report {folder}/plan.html",
      "layerfit plan, --report: it shows one plan; expected --json or --format here. Leave it out."),
     ("--frontier load,nodes", NO_LIST),

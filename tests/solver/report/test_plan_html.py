@@ -38,6 +38,13 @@ WHOLE = f"""\
 <body>
 <main>
 <h1><span class="mark bad">?</span>Whether 2 blocks fit on these 2 nodes is not known: the limits ran out first.</h1>
+<section class="objectives">
+<h2>Objectives</h2>
+<div class="wide"><table>
+<tbody>
+<tr><td>nodes</td><td>not known</td><td>at least 2</td><td class="faint">nodes that hold a stage</td></tr>
+</tbody></table></div>
+</section>
 <section>
 <h2>Asked</h2>
 <dl>

@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 from support.plans import REQUEST, interrupted_plan, model_plan, six_blocks, stopped_plan, unknown_plan
 from support.problems import NO_RULES, problem_of, random_problem
 
+from solver.cluster_file import parse_cluster
 from solver.planning import plan
 from solver.problem import Ends, Link, LinkPair, Links
+from solver.report.plan_sentences import request_facts
 from solver.report.plan_text import plan_text
 from solver.report.terminal import Paint, text_width
 from tensors.inventory import Part
@@ -144,6 +146,8 @@ note: 1 block is not placed.
 
 UNKNOWN = """\
 ? Whether 2 blocks fit on these 2 nodes is not known: the limits ran out first.
+
+nodes  not known  at least 2  nodes that hold a stage
 
 to place  2 blocks, 14 B (weights 14 B) on 2 nodes, budget 22 B
 """
@@ -367,6 +371,29 @@ def test_a_workload_without_an_indexer_or_nextn_blocks_names_neither() -> None:
     assert "workload  context 16,384 tokens, 1 sequence, cache type q8_0, engine generic" in text.splitlines()
 
 
+CARDS = """
+[[node]]
+name = "desk"
+memory = "64 GiB"
+gpu = [{ class = "a", memory = "24 GiB", count = 2 }, { class = "b", memory = "16 GiB" }]
+"""
+OWN_RESERVE = """
+[[node]]
+name = "tower"
+memory = "64 GiB"
+gpu = [{ class = "a", memory = "24 GiB" }]
+reserve = { gpu = { fraction = 0.05, floor = "1 GiB" } }
+"""
+UNIFIED = """
+[[node]]
+name = "strix"
+memory = "128 GiB"
+unified = true
+ceiling = "90 GiB"
+gpu = [{ class = "c" }]
+"""
+
+
 def test_one_reserve_for_every_memory_is_said_once() -> None:
     cluster = '[[node]]\nname = "desk"\ncount = 3\nmemory = "64 GiB"\n'
 
@@ -374,6 +401,27 @@ def test_one_reserve_for_every_memory_is_said_once() -> None:
         "reserve   the larger of 20 % and 8.00 GiB of every memory"
         in text_of(model_plan(six_blocks(), cluster_text=cluster)).splitlines()
     )
+
+
+@pytest.mark.parametrize(
+    ("cluster", "more"),
+    [
+        (CARDS, "10 % of every card"),
+        (CARDS + OWN_RESERVE, "10 % of each card on desk; the larger of 5 % and 1.00 GiB of each card on tower"),
+        (CARDS + UNIFIED, "10 % of every card; a ceiling of 90.00 GiB on strix"),
+    ],
+    ids=["one", "two", "beside a unified memory"],
+)
+def test_reserves_of_cards_are_said_beside_those_of_hosts(cluster: str, more: str) -> None:
+    """Cards that work in a unified memory have none of their own."""
+    found = model_plan(six_blocks())
+    assert found.setting is not None
+    machines = parse_cluster(cluster, "cluster.toml")
+    facts = request_facts(replace(found, setting=replace(found.setting, cluster=machines)))
+
+    assert [f"the larger of 20 % and 8.00 GiB of every host memory; {more}"] == [
+        fact.sentence for fact in facts if fact.word == "reserve"
+    ]
 
 
 @pytest.mark.parametrize(
