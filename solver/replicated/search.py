@@ -196,7 +196,8 @@ def _probe(search: _Search, pace: Pace) -> tuple[bool, bool]:
         return True, False
     offer = useful_teams(search.kinds, search.times, packing)
     most = search.problem.rules.max_nodes
-    for quick in (False, True):
+    alike = bool((search.kinds.slow_ns == search.kinds.quick_ns).all())
+    for quick in (True,) if alike else (False, True):
         try:
             steps = layered_steps(search.kinds, offer.teams, packing, most, quick=quick, spent=search.spent)
         except TableError:
