@@ -16,15 +16,14 @@ from typing import TYPE_CHECKING
 from solver.exact.states import TableError
 from solver.flow.ceiling import least_pace_ns
 from solver.flow.chains import chains_of, placement_of_chains
-from solver.flow.measure import chain_tokens_per_second, pace_ns
-from solver.replicated.kinds import kinds_of
+from solver.flow.measure import chain_tokens_per_second
 from solver.replicated.layered import layered_steps
 from solver.replicated.pace import Pace
-from solver.replicated.packing import best_times, pack, packed_steps
 from solver.replicated.partitions import best_partition, is_small
 from solver.replicated.parts import joined_parts
-from solver.replicated.realise import cut, exchanged, manned
+from solver.replicated.realise import cut, manned
 from solver.replicated.splits import most_chains, split_at
+from solver.replicated.state import Search
 from solver.replicated.teams import useful_teams
 from solver.replicated.walked import MOST_WALKED, chains_within, most_together
 from solver.rules import violations
@@ -34,8 +33,7 @@ if TYPE_CHECKING:
 
     from solver.flow.chains import Chain
     from solver.problem import Placement, Problem
-    from solver.replicated.kinds import Kinds
-    from solver.replicated.packing import Packing, Team
+    from solver.replicated.packing import Team
 
 __all__ = ["Found", "best_flow"]
 
@@ -55,59 +53,32 @@ class Found:
 
     placement: Placement | None
     bound_ns: Fraction
+    interrupted: bool
 
 
-class _Search:
-    """One problem with its kinds of nodes and the best placement so far, which `offer` replaces."""
-
-    def __init__(
-        self, problem: Problem, fastest_ns: Fraction, start: Placement | None, spent: Callable[[], bool]
-    ) -> None:
-        self.problem = problem
-        self.spent = spent
-        self.items = len(problem.items)
-        self.kinds: Kinds = kinds_of(problem, fastest_ns)
-        self.times = best_times(self.kinds)
-        self.fastest_ns = fastest_ns
-        self.slowest_ns = Fraction(max((max(row) for row in self.times if row), default=1))
-        self.best: Placement | None = None
-        self.best_ns: Fraction | None = None
-        if start is not None:
-            self.offer(start)
-
-    def offer(self, placement: Placement) -> Fraction | None:
-        """Keep a placement if it is the best, and return its pace; None if it breaks a rule."""
-        if violations(self.problem, placement):
-            return None
-        pace = Fraction(pace_ns(self.problem, placement))
-        if self.best_ns is None or pace < self.best_ns:
-            self.best, self.best_ns = placement, pace
-        return pace
-
-    def offer_chain(self, chain: Chain, pace: Pace) -> bool:
-        """Offer one chain, its nodes exchanged where it misses the pace, and return whether it keeps it."""
-        reached = self.offer(placement_of_chains((chain,)))
-        if reached is not None and reached > pace.ns and not self.kinds.free:
-            reached = self.offer(placement_of_chains((exchanged(self.problem, self.kinds, chain, self.spent),)))
-        return reached is not None and (reached < pace.ns or (reached == pace.ns and not pace.strict))
-
-    def packing(self, pace: Pace) -> Packing:
-        return pack(self.times, self.kinds.counts, self.items, pace)
-
-    def packed(self, packing: Packing) -> tuple[tuple[Team, ...], Fraction] | None:
-        return packed_steps(packing, self.times, self.problem.rules.max_nodes)
-
-
-def best_flow(problem: Problem, start: Placement | None, spent: Callable[[], bool], depth: int = 0) -> Found | None:
+def best_flow(problem: Problem, start: Placement | None, spent: Callable[[], bool]) -> Found | None:
     """Return the best placement that is found in the time, and a bound; None if the nodes cannot hold the items.
 
-    `start` is a placement to better, if there is one. Nothing but `spent` depends on time.
+    `start` is a placement to better, if there is one. Nothing but `spent` depends on time. An interrupt ends the
+    search, and the best so far is kept.
     """
     fastest = least_pace_ns(problem)
     if fastest is None:
         return None
-    search = _Search(problem, fastest, start, spent)
-    bound = fastest
+    search = Search(problem, fastest, start, spent)
+    try:
+        bound = _searched(search, 0)
+        if bound is not None and search.best_ns is not None and search.best_ns > bound:
+            with suppress(TableError):
+                bound = max(bound, _every_placement(search))
+    except KeyboardInterrupt:
+        return Found(search.best, fastest, interrupted=True)
+    return None if bound is None else Found(search.best, bound, interrupted=False)
+
+
+def _searched(search: Search, depth: int) -> Fraction | None:
+    """Offer the best chain and chains, and return a pace that no placement is below; None if there is no placement."""
+    bound = search.fastest_ns
     with suppress(TableError):
         packed = _packing_bound(search)
         if packed is None:
@@ -115,18 +86,17 @@ def best_flow(problem: Problem, start: Placement | None, spent: Callable[[], boo
         bound = packed
         bound = _one_chain(search, bound)
         bound = _every_chain(search, bound)
-    if search.best_ns is not None and search.best_ns <= bound == fastest:
-        return Found(search.best, fastest)
+    if search.best_ns is not None and search.best_ns <= search.fastest_ns:
+        return search.fastest_ns
+    if most_chains(search.times, search.kinds.counts, search.items) < 2:  # noqa: PLR2004 - several
+        return bound
     split, excluded_ns = _splits(search)
-    _several_chains(search, split, depth)
-    bound = max(fastest, min(bound, excluded_ns))
-    if depth == 0 and search.best_ns is not None and search.best_ns > bound:
-        with suppress(TableError):
-            bound = max(bound, _every_placement(search))
-    return Found(search.best, bound)
+    if depth < _DEEPEST:
+        _several_chains(search, split, depth)
+    return max(search.fastest_ns, min(bound, excluded_ns))
 
 
-def _packing_bound(search: _Search) -> Fraction | None:
+def _packing_bound(search: Search) -> Fraction | None:
     """Return the best pace of one chain with links left out, and offer its chain; None if no pace packs the items."""
     low = high = search.fastest_ns
     best = search.packed(search.packing(Pace(high, strict=False)))
@@ -151,12 +121,12 @@ def _packing_bound(search: _Search) -> Fraction | None:
             low = pace.ns
 
 
-def _offer_teams(search: _Search, teams: tuple[Team, ...], pace: Pace) -> bool:
+def _offer_teams(search: Search, teams: tuple[Team, ...], pace: Pace) -> bool:
     steps = cut(search.kinds, teams, search.items, pace)
     return steps is not None and search.offer_chain(manned(search.kinds, steps), pace)
 
 
-def _one_chain(search: _Search, bound: Fraction) -> Fraction:
+def _one_chain(search: Search, bound: Fraction) -> Fraction:
     """Look for the best chain between a bound and the best placement known, and return the bound as far as raised.
 
     The quickest paces leave few teams to choose from: so the steps away from them begin small and grow, until a chain
@@ -184,7 +154,7 @@ def _one_chain(search: _Search, bound: Fraction) -> Fraction:
     return bound
 
 
-def _probe(search: _Search, pace: Pace) -> tuple[bool, bool]:
+def _probe(search: Search, pace: Pace) -> tuple[bool, bool]:
     """Return whether a chain within the pace was found, and whether it was shown that there is none."""
     if search.spent():
         raise TableError
@@ -209,7 +179,7 @@ def _probe(search: _Search, pace: Pace) -> tuple[bool, bool]:
     return False, False
 
 
-def _every_chain(search: _Search, bound: Fraction) -> Fraction:
+def _every_chain(search: Search, bound: Fraction) -> Fraction:
     """Try every chain of a few nodes where one is still open, and return the bound as far as raised."""
     if search.best_ns is None or search.best_ns <= bound or sum(search.kinds.counts) > MOST_WALKED:
         return bound
@@ -223,7 +193,7 @@ def _every_chain(search: _Search, bound: Fraction) -> Fraction:
             return max(bound, pace.ns)
 
 
-def _every_placement(search: _Search) -> Fraction:
+def _every_placement(search: Search) -> Fraction:
     """Try every placement of very few nodes and items, offer the best, and return its pace.
 
     Raises:
@@ -248,10 +218,8 @@ def _every_placement(search: _Search) -> Fraction:
     return _NS / best[0]
 
 
-def _splits(search: _Search) -> tuple[tuple[int, ...] | None, Fraction]:
+def _splits(search: Search) -> tuple[tuple[int, ...] | None, Fraction]:
     """Return counts for a split into several chains that might be better, and a pace that no split is below."""
-    if most_chains(search.times, search.kinds.counts, search.items) < 2:  # noqa: PLR2004 - several
-        return None, search.slowest_ns
     promising: tuple[int, ...] | None = None
     if search.best_ns is None:
         return None, search.fastest_ns
@@ -274,10 +242,8 @@ def _splits(search: _Search) -> tuple[tuple[int, ...] | None, Fraction]:
     return promising, search.fastest_ns
 
 
-def _several_chains(search: _Search, split: tuple[int, ...] | None, depth: int) -> None:
+def _several_chains(search: Search, split: tuple[int, ...] | None, depth: int) -> None:
     """Offer chains side by side: what one leaves over, parts that thin links join, and a promising split."""
-    if depth >= _DEEPEST or most_chains(search.times, search.kinds.counts, search.items) < 2:  # noqa: PLR2004 - several
-        return
     names = [name for kind in search.kinds.kinds for name in kind.members]
     first = search.best
     if first is not None:
@@ -291,7 +257,7 @@ def _several_chains(search: _Search, split: tuple[int, ...] | None, depth: int) 
         _offer_together(search, [one, [name for name in names if name not in one]], depth)
 
 
-def _offer_together(search: _Search, parts: list[list[str]], depth: int, beside: Placement | None = None) -> None:
+def _offer_together(search: Search, parts: list[list[str]], depth: int, beside: Placement | None = None) -> None:
     """Search parts of the nodes by themselves, and offer their chains together."""
     chains: list[Chain] = [] if beside is None else list(chains_of(beside))
     rules, every = search.problem.rules, [node.name for node in search.problem.nodes]
@@ -302,8 +268,12 @@ def _offer_together(search: _Search, parts: list[list[str]], depth: int, beside:
             continue
         barred = tuple(name for name in every if name not in part)
         smaller = replace(search.problem, rules=replace(rules, exclude=barred, max_nodes=left))
-        found = best_flow(smaller, None, search.spent, depth + 1)
-        if found is not None and found.placement is not None:
-            chains += chains_of(found.placement)
+        fastest = least_pace_ns(smaller)
+        if fastest is None:
+            continue
+        found = Search(smaller, fastest, None, search.spent)
+        _searched(found, depth + 1)
+        if found.best is not None:
+            chains += chains_of(found.best)
     if chains:
         search.offer(placement_of_chains(chains))
