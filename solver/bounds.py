@@ -144,6 +144,11 @@ def least_latency_ns(problem: Problem, limits: Limits) -> int | None:
     return -(-stages.numerator // stages.denominator) + (fewest - 1) * _cheapest_hop_ns(problem)
 
 
+def nothing_left(problem: Problem, limits: Limits) -> int | None:
+    """Return 0: nodes of one memory leave nothing with a host."""
+    return None if fewest_nodes(problem, limits) is None else 0
+
+
 BOUNDS: dict[str, Callable[[Problem, Limits], Value | None]] = {
     "nodes": fewest_nodes,
     "balance": least_fill,
@@ -153,6 +158,7 @@ BOUNDS: dict[str, Callable[[Problem, Limits], Value | None]] = {
     "headroom": least_cost_of_headroom,
     "context": least_cost_of_context,
     "tokens": least_cost_of_tokens,
+    "offload": nothing_left,
 }
 
 

@@ -14,8 +14,12 @@ from typing import TYPE_CHECKING, Protocol
 from solver.baselines.starts import Baselines
 from solver.bounds import BOUNDS
 from solver.descent import descend
+from solver.exact.machines import answers
+from solver.exact.machines.canonical import canonical_placement
+from solver.exact.machines.search import MachineSearch
 from solver.exact.prefix import TableError
 from solver.exact.searches import ChainAnswers, PrefixAnswers
+from solver.pooled_bounds import POOLED_BOUNDS
 from solver.question import NOTHING, Interval
 
 if TYPE_CHECKING:
@@ -52,7 +56,8 @@ class ClosedForm:
 
     def prove(self, question: Question, clock: Clock, report: Report) -> Interval:  # noqa: ARG002 - the protocol's
         """Return the arithmetic bound."""
-        lower = BOUNDS[question.objective.name](question.problem, question.limits)
+        bounds = BOUNDS if question.problem.is_plain else POOLED_BOUNDS
+        lower = bounds[question.objective.name](question.problem, question.limits)
         return Interval(lower=lower, placement=None, impossible=lower is None, interrupted=False)
 
     def canonical(
@@ -142,6 +147,46 @@ class ExactSearch:
         return Interval(lower=None, placement=placement, impossible=placement is None, interrupted=False)
 
 
+class MachineProver:
+    """The search of `solver.exact.machines`, for problems whose nodes share machines or memories."""
+
+    name = "exact search"
+    searches = True
+
+    def __init__(self, problem: Problem) -> None:
+        self._search = MachineSearch(problem)
+
+    def prove(self, question: Question, clock: Clock, report: Report) -> Interval:
+        """Return the exact cost with a placement, a bound on it where memories are shared in turn, or nothing."""
+        name, limits, search = question.objective.name, question.limits, self._search
+
+        def spent() -> bool:
+            return clock.seconds_left <= 0
+
+        def attempt(tried: Limits) -> Interval:
+            with suppress(TableError):
+                return answers.within(search, tried, spent)
+            return NOTHING
+
+        if name in ("nodes", "latency", "offload"):
+            with suppress(TableError):
+                return answers.least(search, name, limits, spent)
+            return NOTHING
+        return descend(question, attempt, clock, report)
+
+    def canonical(
+        self,
+        problem: Problem,  # noqa: ARG002 - the protocol's
+        limits: Limits,
+        clock: Clock,
+        start: Placement,  # noqa: ARG002 - the protocol's
+    ) -> Placement | None:
+        """Return the canonical placement, or None if the search cannot tell."""
+        with suppress(TableError):
+            return canonical_placement(self._search, limits, lambda: clock.seconds_left <= 0)
+        return None
+
+
 class ConstraintSolver:
     """The CP-SAT model of `solver.model`."""
 
@@ -216,6 +261,9 @@ def provers_for(problem: Problem, *, exact: bool = True) -> tuple[Prover, ...]:
 
         single = replace(problem, rules=replace(problem.rules, replicas=False))
         return (ClosedForm(), ReplicatedSearch(single, provers_for(single)))
+    if not problem.is_plain:
+        searches: tuple[Prover, ...] = (MachineProver(problem),) if exact else ()
+        return (ClosedForm(), *searches, ConstraintSolver())
     if exact:
         return (ClosedForm(), ExactSearch(problem), Baselines(problem), ConstraintSolver())
     return (ClosedForm(), ConstraintSolver())

@@ -114,7 +114,6 @@ def solve(
     """
     if not objectives:
         raise InputError("objectives", "none is there; expected one or more. Name one, such as nodes.")
-    _refuse_counted_machines(problem, objectives)
     for objective in objectives:
         objective.needs(problem, objective.name)
     clock = Clock(effort)
@@ -142,20 +141,6 @@ def solve(
         wall_ms=clock.wall_ms,
         canonical=canonical,
     )
-
-
-def _refuse_counted_machines(problem: Problem, objectives: tuple[Objective, ...]) -> None:
-    """Refuse to count nodes where one machine stands for several devices: the searches count devices."""
-    machine = problem.shared_machine
-    if machine is None:
-        return
-    counted = "objective nodes" if any(objective.name == "nodes" for objective in objectives) else "rule max_nodes"
-    if counted == "objective nodes" or problem.rules.max_nodes is not None:
-        raise InputError(
-            counted,
-            f"node {machine} holds several devices that take a stage each; expected one device a node, since this "
-            "version does not count nodes that share devices. Leave it out.",
-        )
 
 
 def _without_placement(objectives: tuple[Objective, ...], bounds: list[Bound], state: _State, clock: Clock) -> Solution:

@@ -50,9 +50,7 @@ class ReplicatedSearch:
         found = best_flow(question.problem, start.placement, lambda: clock.seconds_left <= 0)
         if found is None:
             return Interval(lower=None, placement=None, impossible=True, interrupted=False)
-        return Interval(
-            lower=found.bound_ns, placement=found.placement, impossible=False, interrupted=found.interrupted
-        )
+        return Interval(found.bound_ns, found.placement, impossible=False, interrupted=found.interrupted)
 
     def canonical(
         self,

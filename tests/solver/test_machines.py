@@ -8,7 +8,6 @@ import pytest
 from support.problems import NO_RULES, problem_of
 
 from solver.effort import Effort
-from solver.errors import InputError
 from solver.measures import nodes_used
 from solver.objectives import objectives_named
 from solver.problem import Placement, Problem, Stage
@@ -82,17 +81,15 @@ def test_what_does_not_count_nodes_is_solved() -> None:
     assert [2, 2, 2] == [stage.end - stage.start for stage in solution.placement.stages]  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize(
-    ("objectives", "most", "what"), [("nodes,balance", None, "objective nodes"), ("load", 2, "rule max_nodes")]
-)
-def test_counting_nodes_is_refused_where_searches_would_count_devices(
-    objectives: str, most: int | None, what: str
-) -> None:
-    problem = replace(two_machines(), rules=replace(NO_RULES, max_nodes=most))
-    with pytest.raises(InputError) as caught:
-        solve(problem, objectives_named(objectives), BRIEF)
+def test_machines_are_counted_where_several_devices_are_used() -> None:
+    """Three devices of two blocks each are needed, and two of them stand in one machine."""
+    solution = solve(two_machines(), objectives_named("nodes,balance"), BRIEF)
 
-    assert (
-        f"{what}: node desk holds several devices that take a stage each; expected one device a node, since this "
-        "version does not count nodes that share devices. Leave it out."
-    ) == str(caught.value)
+    assert (Outcome.OPTIMAL, [2, 1]) == (solution.outcome, [level.value for level in solution.levels])
+
+
+@pytest.mark.parametrize(("most", "outcome"), [(1, Outcome.INFEASIBLE), (2, Outcome.OPTIMAL)])
+def test_the_rule_on_nodes_limits_machines_in_every_search(most: int, outcome: Outcome) -> None:
+    problem = replace(two_machines(), rules=replace(NO_RULES, max_nodes=most))
+
+    assert outcome == solve(problem, objectives_named("load"), BRIEF).outcome

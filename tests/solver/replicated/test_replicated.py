@@ -8,7 +8,7 @@ from itertools import product
 from random import Random
 
 import pytest
-from support.problems import NO_LINKS, problem_of
+from support.problems import NO_LINKS, NO_RULES, problem_of
 from support.replicated import REPLICAS, best_pace, replicated_problem
 from support.timed import timed
 
@@ -24,6 +24,7 @@ from solver.replicated.kinds import kinds_of
 from solver.replicated.pace import Pace
 from solver.replicated.packing import best_times, pack
 from solver.replicated.partitions import best_partition
+from solver.replicated.search import best_flow
 from solver.replicated.splits import most_chains, split_at
 from solver.replicated.teams import useful_teams
 from solver.solve import Outcome, Solution, solve
@@ -209,3 +210,30 @@ def test_equal_questions_get_equal_placements() -> None:
     problem = sites(3, 40)
 
     assert solved(problem).placement == solved(problem).placement
+
+
+def test_an_interrupt_keeps_the_best_so_far() -> None:
+    """One chain of single nodes is there before anything is interrupted."""
+    asked = iter([False] * 3)
+
+    def interrupting() -> bool:
+        if next(asked, True):
+            raise KeyboardInterrupt
+        return False
+
+    problem = sites(3, 40)
+    start = solve(replace(problem, rules=NO_RULES), objectives_named("throughput"), EFFORT).placement
+    found = best_flow(problem, start, interrupting)
+
+    assert found is not None
+    assert found.interrupted
+    assert found.placement is not None
+
+
+def test_a_link_that_is_slower_than_every_stage_is_proved_to_be_what_binds() -> None:
+    """Two nodes at two sites hold a half each, and one link joins them."""
+    problem = replace(sites(4, 10**5), rules=replace(REPLICAS, exclude=("n1", "n2", "n3", "n5", "n6", "n7")))
+    found = solved(problem)
+
+    assert Outcome.OPTIMAL == found.outcome
+    assert Fraction(NS, 10**5) == found.levels[0].value
