@@ -9,6 +9,7 @@ from solver.bounds import BOUNDS
 from solver.finding import Finding, differences, short
 from solver.limits import NO_LIMITS, Limits
 from solver.objectives import Sense
+from solver.pooled_bounds import POOLED_BOUNDS
 from solver.provers import ClosedForm
 from solver.report.plan_json import PROOFS, shown
 
@@ -49,7 +50,8 @@ def level_findings(
         yield from _value_findings(place, entry, value, objective.unit)
         yield from _bound_findings(place, entry, shown(value), objective, closed=closed, optimal=optimal)
         if closed:
-            arithmetic = BOUNDS[objective.name](problem, limits)
+            bounds = BOUNDS if problem.is_plain else POOLED_BOUNDS
+            arithmetic = bounds[objective.name](problem, limits)
             proper = None if arithmetic is None else shown(objective.value(arithmetic))
             yield from _arithmetic_findings(place, entry, proper, objective)
         closed = closed and entry["proof"] != _NO_PROOF

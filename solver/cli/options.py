@@ -20,7 +20,7 @@ from solver.cli.values import (
     whole_number,
     width,
 )
-from solver.workload import USUAL_CHOICES, Choices, EngineName, IndexerRule, Offload, Workload
+from solver.workload import AUTOMATIC_WIDTH, USUAL_CHOICES, Choices, EngineName, IndexerRule, Offload, Workload
 from tensors.units import parse_size_bytes
 
 __all__ = [
@@ -142,6 +142,11 @@ class EngineOptions:
             help="Equal cards of one machine that share every block of a stage; auto for the best width. [default: 1]",
         ),
     ] = None
+
+    @property
+    def chooses_width(self) -> bool:
+        """Return whether an engine whose ranks are all of one width is to be asked for the best."""
+        return self.tensor_parallel == AUTOMATIC_WIDTH and self.engine in (EngineName.VLLM, EngineName.SGLANG)
 
     @property
     def choices(self) -> Choices:

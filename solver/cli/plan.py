@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from solver.cli.alternatives import best_question
 from solver.cli.files import check_apart, check_folder, write_file
 from solver.cli.options import ClusterOptions, EngineOptions, PlanOutputOptions, ProblemOptions, WorkloadOptions
 from solver.cli.output import document_text, paint, write_note, write_text
 from solver.cli.progress import shown_progress
-from solver.cli.question import Question, question_of
+from solver.cli.question import Question
 from solver.cli.reading import MODEL_HELP, ReadOptions
 from solver.cli.run import ExitCode
 from solver.cli.search_options import FrontierOptions, LimitOptions, ObjectiveOptions, RuleOptions
@@ -21,6 +22,7 @@ from solver.planning import plan as solve_plan
 from solver.problem_file import problem_to_document
 from solver.report.plan_json import PlanInputs, plan_document, ranks_of
 from solver.solve import Outcome
+from solver.workload import USUAL_CHOICES
 from tensors.sources import shown_location
 
 if TYPE_CHECKING:
@@ -60,10 +62,11 @@ def plan(
         if path is not None:
             check_folder(path)
             check_apart(path, problem.problem, cluster.cluster, None if model is None else Path(model))
-    question = question_of(model, reading, cluster, problem, workload, engine, rules)
+    effort = Effort(limits.time_limit, limits.deterministic_limit, limits.workers, limits.seed)
+    asked = (model, reading, cluster, problem, workload, engine, rules)
+    question = best_question(asked, objective, effort, quiet=output.json)
     named = objective.names(question.problem)
     wanted = objectives_named(",".join(named))
-    effort = Effort(limits.time_limit, limits.deterministic_limit, limits.workers, limits.seed)
     if frontier != FrontierOptions():
         from solver.cli.frontier import show_frontier  # noqa: PLC0415 - few runs ask for it
 
@@ -157,7 +160,9 @@ def _options(
 
 def _choices(question: Question) -> tuple[tuple[str, str | int | float | None], ...]:
     """Return what the engine was free to do, where its cards gave it a choice."""
-    if question.setting is None or question.problem.is_plain:
+    if question.setting is None:
         return ()
     choices = question.setting.choices
+    if question.problem.is_plain and choices == USUAL_CHOICES:
+        return ()
     return (("offload", choices.offload.value), ("tensor_parallel", choices.width or "auto"))

@@ -99,6 +99,7 @@ PLACEMENT = Placement((Stage(0, 2, "n0"), Stage(2, 4, "n1")))
         ("min_tokens", 5, 6),
         ("max_slowest_ns", 14, 13),
         ("max_latency_ns", 8 + 8 + 14, 8 + 8 + 13),
+        ("max_offload_bytes", 0, -1),
     ],
 )
 def test_a_placement_keeps_to_a_limit_or_breaks_it(name: str, kept: Value, broken: Value) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from support.problems import NO_RULES, best_by_trying, problem_of
-from support.timed import GB, barred, growing, joined, near, timed
+from support.timed import GB, PLAIN_OBJECTIVES, barred, growing, joined, near, timed
 
 from solver.effort import Effort
 from solver.errors import InputError
@@ -48,7 +48,7 @@ def test_an_objective_is_refused_by_name_where_facts_are_missing(
     assert f"objective {name}: {problem_there}" == str(caught.value)
 
 
-@pytest.mark.parametrize("name", OBJECTIVES)
+@pytest.mark.parametrize("name", PLAIN_OBJECTIVES)
 def test_an_objective_is_not_refused_for_facts_that_it_does_not_need(name: str) -> None:
     """Of a node without a budget, or one that is excluded, no speed need be known; nor caches for times."""
     excluding = problem_of((4, 4), (20, 20, 0, 20), rules=replace(NO_RULES, exclude=("n3",)))

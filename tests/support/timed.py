@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     from solver.objectives import Objective
     from solver.problem import Problem
 
-__all__ = ["GB", "askable", "barred", "growing", "joined", "near", "timed", "within"]
+__all__ = ["GB", "PLAIN_OBJECTIVES", "askable", "barred", "growing", "joined", "near", "timed", "within"]
 
+# What nodes of one memory can be asked: they leave nothing with a host.
+PLAIN_OBJECTIVES = tuple(name for name in OBJECTIVES if name != "offload")
 # A node that reads so many bytes a second takes one nanosecond a byte.
 GB = 10**9
 

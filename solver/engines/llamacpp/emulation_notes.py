@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["notes_of"]
 
+_THIS_MACHINE = frozenset({"localhost", "127.0.0.1", "::1"})
+
 _FITTING = {
     Fitting.OPEN: "Fitting is on and may shorten the context or move layers, which is not emulated: what was asked for "
     "is shown. It leaves a run alone whose devices all keep their margin; whether they do is not known here.",
@@ -59,9 +61,25 @@ def _on_devices(request: Request, assignment: Assignment) -> Iterator[str]:
             "Every RPC server is taken to serve one device with the alignment of a CPU; a GPU behind it takes a few "
             "bytes more a tensor."
         )
+    yield from _counted_twice(request, assignment)
     others = [name for name in inexact if name != "RPC"]
     if others:
         yield f"The alignment of {' and '.join(others)} devices depends on the card; a usual one is assumed."
+
+
+def _counted_twice(request: Request, assignment: Assignment) -> Iterator[str]:
+    """Say where two devices may be one card: the engine does not notice, and their bytes are in one memory."""
+    servers = list(request.rpc_servers)
+    for address in dict.fromkeys(servers):
+        if servers.count(address) > 1:
+            yield f"{address} is named {servers.count(address)} times: its devices are the same card, and add up there."
+    local = [device.name for device in assignment.devices if device.backend.name != "RPC"]
+    here = [address for address in dict.fromkeys(servers) if address.rpartition(":")[0].strip("[]") in _THIS_MACHINE]
+    if local and here:
+        yield (
+            f"{here[0]} is a server on this machine: if the card that it serves is also used as {local[0]} or another "
+            "local device, both are in one memory, and their bytes add up there."
+        )
 
 
 def _on_weights(profile: Profile, inventory: Inventory, settings: Settings, assignment: Assignment) -> Iterator[str]:

@@ -39,13 +39,18 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class MachineRuns:
-    """Costs of all runs on a machine: by state, and by how they are entered and left; what `ways` hold is outside's."""
+    """Costs of all runs on a machine: by state, and by how they are entered and left; what `ways` hold is outside's.
+
+    `tables` bar runs that exceed a resource however they are arranged; `parts` bar none. The cheapest way to a run that
+    is not barred may begin with one that is: both are least figures, of different arrangements.
+    """
 
     machine: Machine
     steps: Steps
     costs: MachineCosts
     prices: Prices
     tables: Tables
+    parts: Tables
     ways: dict[Way, NDArray[np.int64]]
     uses: tuple[Use, ...]
 
@@ -72,7 +77,7 @@ class MachineRuns:
         self, state: State, key: tuple[int, int], start: int, end: int
     ) -> tuple[int, State | None, int, int]:
         """Return the last device of a run, the state, last port and end of what comes before it."""
-        target = self.tables[state][key][start, end]
+        target = self.parts[state][key][start, end]
         for before, device in self.steps.into[state]:
             port, stage = self.costs.ports[device], self.costs.stages[device].costs
             if port != key[1]:
@@ -81,7 +86,7 @@ class MachineRuns:
                 if port == key[0] and stage[start, end] == target:
                     return device, None, port, start
                 continue
-            for (first, last), values in self.tables[before].items():
+            for (first, last), values in self.parts[before].items():
                 hop = self.costs.inside.get((last, port), self.prices.never)
                 if first != key[0] or hop >= self.prices.never:
                     continue
@@ -138,11 +143,13 @@ def machine_runs(
     ]
     if uses and not (prices.time or prices.offload or prices.stage):
         inner, budget = uses.pop()
-        tables, costs = tables_at(inner)
-        _bar(tables, tables, budget, inner.never)
+        parts, costs = tables_at(inner)
+        tables = {state: dict(table) for state, table in parts.items()}
+        _bar(tables, parts, budget, inner.never)
     else:
         inner = prices
-        tables, costs = tables_at(prices)
+        parts, costs = tables_at(prices)
+        tables = {state: dict(table) for state, table in parts.items()}
     kept_uses = tuple(Use(*tables_at(at), budget, at.never) for at, budget in uses)
     for use in kept_uses:
         _bar(tables, use.tables, use.budget_bytes, inner.never)
@@ -152,7 +159,7 @@ def machine_runs(
             outer = values if inner is prices else np.where(values < inner.never, 0, prices.never)
             way = way_of(state, key)
             ways[way] = np.minimum(ways[way], outer) if way in ways else outer
-    return MachineRuns(machine, steps, costs, inner, tables, ways, kept_uses)
+    return MachineRuns(machine, steps, costs, inner, tables, parts, ways, kept_uses)
 
 
 def _free(inside: dict[tuple[int, int], int], prices: Prices) -> dict[tuple[int, int], int]:

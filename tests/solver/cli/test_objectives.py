@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,6 +11,8 @@ from support.problems import problem_of
 from support.timed import GB, growing, joined, near, timed
 
 from solver.objectives import OBJECTIVES
+from solver.pools import Draws, Pool
+from solver.problem import Block, Node
 from solver.problem_file import problem_to_document
 
 if TYPE_CHECKING:
@@ -22,6 +25,13 @@ if TYPE_CHECKING:
 
 PLAIN = problem_of((3, 3, 3, 3), (12, 10, 10))
 FULL = growing(joined(timed(PLAIN, (GB, 2 * GB, (4, 5, 6))), near(2, GB), activation_bytes=3), (1,) * 4)
+# Six of 12 bytes, half of each block, do not fit onto the card: two blocks leave theirs with the host.
+HOSTED = replace(
+    problem_of((3, 3, 3, 3), (9,)),
+    blocks=tuple(Block(3, 0, 3, None, 0, 2, 2) for _ in range(4)),
+    nodes=(Node("n0", 9, GB, None, "desk", Draws(("card",), ("card",), "ram", GB, 0)),),
+    pools=(Pool("card", 9, "desk"), Pool("ram", 20, "desk")),
+)
 VALUES = {
     "nodes": (1, "count"),
     "balance": (0.5, "ratio"),
@@ -31,7 +41,13 @@ VALUES = {
     "headroom": (6, "bytes"),
     "context": (0, "tokens"),
     "tokens": (3, "tokens"),
+    "offload": (4, "bytes"),
 }
+
+
+def asked_of(name: str) -> Problem:
+    """Return the problem that an objective is asked of."""
+    return HOSTED if name == "offload" else FULL
 
 
 @pytest.fixture
@@ -55,7 +71,7 @@ def test_every_objective_is_planned_checked_and_proved_again(
     validate_document: Callable[[Mapping[str, Any]], None],
 ) -> None:
     plan = tmp_path / "plan.json"
-    code, out, err = layerfit("plan", "--problem", write(FULL), "--objective", name, "--json", "-o", plan)
+    code, out, err = layerfit("plan", "--problem", write(asked_of(name)), "--objective", name, "--json", "-o", plan)
     document = json.loads(out)
     validate_document(document)
     entry = document["objective"][0]
@@ -91,8 +107,9 @@ def test_the_report_shows_an_objective_with_its_unit_and_what_it_is(
         "headroom": "6 B",
         "context": "0 tokens",
         "tokens": "3 tokens",
+        "offload": "4 B",
     }
-    out = layerfit("plan", "--problem", write(FULL), "--objective", name).out
+    out = layerfit("plan", "--problem", write(asked_of(name)), "--objective", name).out
     row = next(line for line in out.splitlines() if line.startswith(f"{name} "))
 
     assert [name, shown[name]] == row.split("  ")[:2]

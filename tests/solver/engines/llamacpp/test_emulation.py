@@ -216,3 +216,22 @@ def test_bytes_of_a_device_are_a_value() -> None:
 
     assert row == DeviceBytes("RPC0", row.model_bytes, row.cache_bytes, 0, None, 0, None)
     assert emulated(small_llama(), "-c 1024 -ts 1,1").rows[0].name == row.name
+
+
+def test_a_card_that_a_server_here_serves_too_may_be_counted_twice() -> None:
+    """https://github.com/ggml-org/llama.cpp/issues/11435: local cards behind a server on the same machine."""
+    note = (
+        "127.0.0.1:50052 is a server on this machine: if the card that it serves is also used as CUDA0 or another "
+        "local device, both are in one memory, and their bytes add up there."
+    )
+    line = "llama-server -m model.gguf -np 1 --rpc 127.0.0.1:50052 --device RPC0,CUDA0 -ngl 99 -ts 1,1"
+
+    assert note in run(line).notes
+    assert note not in run(line.replace("127.0.0.1", "10.0.0.2")).notes
+    assert note not in run(line.replace("RPC0,CUDA0", "RPC0").replace("1,1", "1")).notes
+
+
+def test_a_server_that_is_named_twice_is_one_card() -> None:
+    line = "llama-server -m model.gguf -np 1 --rpc 10.0.0.2:50052,10.0.0.2:50052 --device RPC0,RPC1 -ngl 99 -ts 1,1"
+
+    assert "10.0.0.2:50052 is named 2 times: its devices are the same card, and add up there." in run(line).notes
