@@ -119,3 +119,24 @@ def test_without_room_the_reasons_are_those_of_single_nodes(tmp_path: Path, laye
 
     assert 1 == plain.code == shared.code
     assert plain.out.splitlines()[:2] == shared.out.splitlines()[:2]
+
+
+def test_a_search_that_ends_with_a_gap_does_not_blame_the_limits(tmp_path: Path, layerfit: Layerfit) -> None:
+    """Seven nodes whose thin links all differ: the bound stays short, and the time does not run out."""
+    names = [f"n{number}" for number in range(7)]
+    pairs = [
+        {"from": one, "to": other, "bytes_per_second": 9_000 + 700 * (3 * place + 5 * number) % 11_000}
+        for place, one in enumerate(names)
+        for number, other in enumerate(names)
+        if one != other
+    ]
+    nodes = [
+        {"name": name, "budget_bytes": 200 + 100 * (place % 2), "bytes_per_second": 30_000 + 7_000 * place}
+        for place, name in enumerate(names)
+    ]
+    path = tmp_path / "thin.json"
+    path.write_text(json.dumps({**PROBLEM, "nodes": nodes, "links": {"pairs": pairs}}), encoding="utf-8")
+    out = layerfit("plan", "--problem", path, "--replicas", "--no-timings").out
+
+    assert "not proved optimal: throughput open (gap " in out
+    assert "The search ended before every objective was proved; this is the best plan found." in out
