@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING
 from tensors.grouping import group
 from tensors.inventory import Inventory, ModelFile
 from tensors.parts import CONFIG, choose
-from tensors.sources import TIME_LIMIT_SECONDS, visit
+from tensors.sources import TIME_LIMIT_SECONDS, visit, visit_every
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Sequence
 
     from tensors.gathered import Gathered
     from tensors.header import FileHeader
     from tensors.sources import Folder
 
-__all__ = ["read", "read_from"]
+__all__ = ["read", "read_every", "read_from"]
 
 
 def read(
@@ -43,6 +44,21 @@ def read(
         return read_from(folder, name, allow_unknown_types=allow_unknown_types)
 
     return visit(location, read_here, cache=cache, time_limit_seconds=time_limit_seconds)
+
+
+def read_every(
+    location: str | os.PathLike[str], *, cache: bool = True, time_limit_seconds: float = TIME_LIMIT_SECONDS
+) -> tuple[Inventory, ...]:
+    """Read the headers of every model at a location: in a folder and the folders in it, or in a repository.
+
+    Raises:
+        SourceError, FormatError: as for `read`.
+    """
+
+    def read_here(places: Sequence[tuple[Folder, str]]) -> tuple[Inventory, ...]:
+        return tuple(read_from(folder, name, allow_unknown_types=False) for folder, name in places)
+
+    return visit_every(location, read_here, cache=cache, time_limit_seconds=time_limit_seconds)
 
 
 def read_from(folder: Folder, name: str | None, *, allow_unknown_types: bool) -> Inventory:

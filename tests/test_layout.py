@@ -23,7 +23,7 @@ LAYERS = (
     ("model", "replicated"),
     ("provers",),
     ("solve",),
-    ("comparison", "frontier", "projection", "trials"),
+    ("comparison", "frontier", "options", "projection", "trials"),
     ("conflict", "suggestions"),
     ("reasons",),
     ("planning",),

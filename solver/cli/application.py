@@ -23,6 +23,11 @@ class Command:
 COMMANDS = (
     Command("plan", "solver.cli.plan:plan", "Place a model on the nodes of a cluster, with a proof: the main job."),
     Command(
+        "options",
+        "solver.cli.options_command:options",
+        "List every way that every artifact could be served, best first, by arithmetic and by the solver.",
+    ),
+    Command(
         "compare",
         "solver.cli.compare:compare",
         "Set the plan beside the split rules of the engines that people use.",

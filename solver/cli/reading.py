@@ -57,3 +57,13 @@ class ReadOptions:
             cache=not self.no_cache,
             time_limit_seconds=self.read_timeout,
         )
+
+    def read_every(self, model: str) -> tuple[Inventory, ...]:
+        """Return the inventories of all models at a location.
+
+        Raises:
+            TensorsError: one cannot be read.
+        """
+        from tensors.reader import read_every  # noqa: PLC0415 - as above
+
+        return read_every(model, cache=not self.no_cache, time_limit_seconds=self.read_timeout)

@@ -9,13 +9,13 @@ import os
 from typing import TYPE_CHECKING, Final
 
 from tensors.sources.address import has_scheme, shown_location
-from tensors.sources.local import FileSource, LocalFolder
+from tensors.sources.local import FileSource, LocalFolder, open_every
 from tensors.sources.local import open_local as open_location
 from tensors.sources.memory import BytesSource
 from tensors.sources.protocols import Folder, Source, is_plain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from tensors.sources.protocols import Result
 
@@ -31,6 +31,7 @@ __all__ = [
     "open_location",
     "shown_location",
     "visit",
+    "visit_every",
 ]
 
 TIME_LIMIT_SECONDS: Final = 120.0
@@ -59,3 +60,25 @@ def visit(
     from tensors.sources.remote import visit_remote  # noqa: PLC0415
 
     return visit_remote(place, use, cache=cache, time_limit_seconds=time_limit_seconds)
+
+
+def visit_every(
+    location: str | os.PathLike[str],
+    use: Callable[[Sequence[tuple[Folder, str]]], Result],
+    *,
+    cache: bool,
+    time_limit_seconds: float,
+) -> Result:
+    """Return what `use` makes of the folder and the base name of every model at a location, as for `visit`.
+
+    A folder stands for all models in it and in the folders in it, a repository for all of its own.
+
+    Raises:
+        SourceError: there is no model at that place, or it cannot be read.
+    """
+    place = os.fspath(location)
+    if not has_scheme(place):
+        return use(open_every(place))
+    from tensors.sources.remote import visit_remote_every  # noqa: PLC0415 - as above
+
+    return visit_remote_every(place, use, cache=cache, time_limit_seconds=time_limit_seconds)

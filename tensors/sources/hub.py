@@ -14,7 +14,7 @@ from tensors.parts import CONFIG, INDEX_SUFFIX
 from tensors.sources.address import shown_location
 from tensors.sources.answers import Advice
 from tensors.sources.hub_listing import Listing, list_repository
-from tensors.sources.hub_sets import chosen, sets_of
+from tensors.sources.hub_sets import chosen, selected, sets_of
 from tensors.sources.protocols import is_plain
 from tensors.sources.ranges import Place, RangeSource
 from tensors.sources.threads import in_order
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tensors.sources.header_cache import HeaderCache
     from tensors.sources.protocols import Result
 
-__all__ = ["HubFolder", "HubLocation", "from_page", "open_hub", "parse_hub_location"]
+__all__ = ["HubFolder", "HubLocation", "from_page", "open_hub", "open_hub_every", "parse_hub_location"]
 
 _LOCATION = re.compile(
     r"hf://(?:models/)?(?P<repository>[\w.-]+/[\w.-]+)"
@@ -99,6 +99,19 @@ def open_hub(location: str, client: Client, cache: HeaderCache | None) -> tuple[
         path = chosen(sets_of(sizes), place.path, "/".join(filter(None, (place.root, place.path)))).first
     folder, _, name = path.rpartition("/")
     return HubFolder(place, listing, folder, client, cache), name
+
+
+def open_hub_every(location: str, client: Client, cache: HeaderCache | None) -> list[tuple[HubFolder, str]]:
+    """Return the folder and the base name of every model of a repository, or of those that the rest of it selects.
+
+    Raises:
+        SourceError: there is no such repository, revision or model.
+    """
+    place = parse_hub_location(location)
+    listing = list_repository(place.repository, place.revision, place.root, client.deadline)
+    sets = sets_of({name: file.size for name, file in listing.files.items()})
+    found = selected(sets, place.path, "/".join(filter(None, (place.root, place.path))))
+    return [(HubFolder(place, listing, one.folder, client, cache), one.first.rpartition("/")[2]) for one in found]
 
 
 class HubFolder:

@@ -13,7 +13,7 @@ from tensors.units import format_bytes
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-__all__ = ["ModelSet", "chosen", "sets_of"]
+__all__ = ["ModelSet", "chosen", "selected", "sets_of"]
 
 _GGUF, _SAFETENSORS = ".gguf", ".safetensors"
 _COMPANIONS = ("mmproj", "imatrix")
@@ -69,16 +69,26 @@ def chosen(sets: Sequence[ModelSet], text: str, location: str) -> ModelSet:
     Raises:
         SourceError: there is none, or more than one; the message lists them.
     """
+    found = selected(sets, text, location)
+    if len(found) == 1:
+        return found[0]
+    problem = f"{len(found)} models are here: {_listed(found)}; expected one. Add the name of the one that you mean."
+    raise SourceError(location, problem)
+
+
+def selected(sets: Sequence[ModelSet], text: str, location: str) -> list[ModelSet]:
+    """Return all models that a text selects, as for `chosen`: at least one.
+
+    Raises:
+        SourceError: there is none; the message lists what there is.
+    """
     if not sets:
         raise SourceError(location, "holds no model; expected .gguf or .safetensors files. Check the name.")
     found = [one for one in sets if _selects(text.casefold(), one)]
-    if len(found) == 1:
-        return found[0]
     if not found:
         problem = f"no model is called so; expected one of {_listed(sets)}. Name one of them."
         raise SourceError(location, problem)
-    problem = f"{len(found)} models are here: {_listed(found)}; expected one. Add the name of the one that you mean."
-    raise SourceError(location, problem)
+    return found
 
 
 def _folder_and_name(path: str) -> tuple[str, str]:

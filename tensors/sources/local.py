@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from tensors.errors import SourceError
+from tensors.sources.hub_sets import selected, sets_of
 from tensors.sources.protocols import MOST_AT_ONCE_BYTES, is_plain
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from tensors.sources.protocols import Folder, Result
 
-__all__ = ["FileSource", "LocalFolder", "open_local"]
+__all__ = ["FileSource", "LocalFolder", "open_every", "open_local"]
 
 
 class FileSource:
@@ -120,6 +121,31 @@ def open_local(location: str | os.PathLike[str]) -> tuple[Folder, str | None]:
     if not path.exists():
         raise SourceError(str(path), "there is no such file or folder; expected a model. Check the path.")
     return LocalFolder(path.parent), path.name
+
+
+def open_every(location: str | os.PathLike[str]) -> list[tuple[Folder, str]]:
+    """Return the folder and the base name of every model in a folder and in the folders in it; of a file, its own.
+
+    Raises:
+        SourceError: there is no model at that place.
+    """
+    folder, name = open_local(location)
+    if name is not None:
+        return [(folder, name)]
+    root = Path(location)
+    sizes: dict[str, int | None] = dict.fromkeys(_files_below(root))
+    found = selected(sets_of(sizes), "", str(root))
+    return [(LocalFolder(root / one.folder), one.first.rpartition("/")[2]) for one in found]
+
+
+def _files_below(root: Path) -> Iterator[str]:
+    """Yield the paths of files in a folder and in the folders in it, as repositories have them."""
+    yield from LocalFolder(root).names()
+    with os.scandir(root) as entries:
+        inner = sorted(entry.name for entry in entries if entry.is_dir() and not entry.name.startswith("."))
+    for name in inner:
+        with suppress(SourceError):
+            yield from (f"{name}/{file}" for file in LocalFolder(root / name).names())
 
 
 def _is_file(entry: os.DirEntry[str]) -> bool:

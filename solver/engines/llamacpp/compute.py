@@ -21,6 +21,7 @@ from solver.engines.llamacpp.compute_context import MissingTensorError, Mode, co
 from solver.engines.llamacpp.compute_envelope import envelope
 from solver.engines.llamacpp.compute_families import COMPARED, FOLLOWED, NOT_UNDERSTOOD
 from solver.engines.llamacpp.compute_graph import HOST_PLACE
+from solver.engines.llamacpp.compute_recall import Recall, copied_weights, shape_key
 from solver.engines.llamacpp.compute_schedule import schedule
 from solver.engines.llamacpp.facts import HOST, FlashAttention
 from tensors.inventory import Part
@@ -174,6 +175,8 @@ class _Question:
 
 _Peaks: TypeAlias = tuple[dict[int, Peak], ...]
 _NOTHING: Final = Peak(0, dict.fromkeys(Share, 0))
+_simulated_peaks: Final[Recall[dict[int, Peak]]] = Recall()
+_fused: Final[Recall[bool]] = Recall()
 _answers: OrderedDict[tuple[int, _Question], tuple[Inventory, _Peaks | None]] = OrderedDict()
 
 
@@ -210,17 +213,29 @@ def simulate(
     Raises:
         MissingTensorError: the model has not the tensors of any block that is known.
     """
+    key = (shape_key(inventory), settings, assignment, copies, mode)
+    known = _simulated_peaks.find(key, inventory)
+    if known is not None:
+        return known
     here = context(inventory, settings, assignment, mode)
     build(here)
+    plan = schedule(here.graph, copies)
     alignment = {number: device.backend.alignment_bytes for number, device in enumerate(assignment.devices)}
-    return buffer_peaks(schedule(here.graph, copies), {**alignment, HOST_PLACE: _HOST_ALIGNMENT_BYTES})
+    peaks = buffer_peaks(plan, {**alignment, HOST_PLACE: _HOST_ALIGNMENT_BYTES})
+    return _simulated_peaks.keep(key, inventory, copied_weights(here, plan), peaks)
 
 
 def _is_fused(inventory: Inventory, settings: Settings, assignment: Assignment, *, unseen: bool) -> bool:
     """Return whether attention is fused: as asked for, or where a small graph would run it on its block's device."""
     if settings.flash_attention is not FlashAttention.AUTO:
         return settings.flash_attention is FlashAttention.ON
+    key = (shape_key(inventory), settings, assignment, unseen)
+    known = _fused.find(key, inventory)
+    if known is not None:
+        return known
     here = context(inventory, settings, assignment, Mode(flash=True, pinned=True, probe=True, unseen=unseen))
     build(here)
     places = {id(node): place for node, _, place in schedule(here.graph, 1).steps}
-    return all(places[id(node)] == here.device(block) for node, block in here.fused)
+    answer = all(places[id(node)] == here.device(block) for node, block in here.fused)
+    # Where nodes are run does not depend on sizes.
+    return _fused.keep(key, inventory, (), answer)

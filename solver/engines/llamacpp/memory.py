@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from solver.engines.llamacpp.profile import Profile
     from tensors.inventory import Inventory, Tensor
 
-__all__ = ["device_bytes", "device_facts", "is_lazy", "not_predicted", "pipeline_copies"]
+__all__ = ["device_bytes", "device_facts", "is_lazy", "not_predicted", "output_bytes", "pipeline_copies"]
 
 _LOGIT_BYTES = 4
 _PIPELINE_COPIES = 4
@@ -55,7 +55,7 @@ def device_bytes(
             cache_bytes=tallies[number].cache_bytes,
             state_bytes=tallies[number].state_bytes,
             compute_bytes=compute(facts[number]),
-            output_bytes=_output_bytes(profile, inventory, settings) if number == HOST else 0,
+            output_bytes=output_bytes(profile, inventory, settings) if number == HOST else 0,
             mapped_bytes=tallies[HOST].mapped_bytes if number == HOST and settings.maps_files else None,
         )
         for number in (*range(len(assignment.devices)), HOST)
@@ -66,7 +66,8 @@ def device_facts(
     profile: Profile, inventory: Inventory, settings: Settings, assignment: Assignment
 ) -> dict[int, DeviceFacts]:
     """Return what is known at every device and at HOST when compute buffers are sized."""
-    copies = tuple(placed(profile, inventory, assignment, drafts=settings.drafts))
+    # Copies tell what overrides have moved, and nothing else here.
+    copies = tuple(placed(profile, inventory, assignment, drafts=settings.drafts)) if assignment.overrides else ()
     return _facts(profile, inventory, settings, assignment, copies, kept_terms(profile, inventory, settings))
 
 
@@ -171,7 +172,7 @@ def _facts(
     }
 
 
-def _output_bytes(profile: Profile, inventory: Inventory, settings: Settings) -> int:
+def output_bytes(profile: Profile, inventory: Inventory, settings: Settings) -> int:
     """Return the rows of logits that the host keeps: one a sequence, for a context that drafts once more.
 
     src/llama-context.cpp, output_reserve.

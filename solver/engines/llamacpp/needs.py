@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from solver.engines.llamacpp.caches import kept_terms, term_allocation
 from solver.engines.llamacpp.compute import compute_interval
 from solver.engines.llamacpp.facts import HOST, Assignment, Device, FlashAttention, Override, Program
-from solver.engines.llamacpp.memory import device_bytes, is_lazy
+from solver.engines.llamacpp.memory import device_facts, is_lazy, output_bytes
 from solver.engines.llamacpp.placement import allocated_bytes, placed
 from solver.engines.llamacpp.profile import CPU
 from solver.engines.llamacpp.settings import ContextRequest, settings_of
@@ -17,7 +17,7 @@ from tensors.cache import BlockCache, block_caches, cache_type
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from solver.engines.llamacpp.facts import Backend, DeviceBytes, Settings
+    from solver.engines.llamacpp.facts import Backend, Settings
     from solver.engines.llamacpp.profile import Profile
     from solver.workload import Workload
     from tensors.inventory import Inventory
@@ -175,17 +175,17 @@ def compute_need(
 
     Where tensors that `moved` finds may be overridden, over the same cuts with and without that.
     """
-    rows: list[DeviceBytes] = []
+    of_devices: list[int] = []
+    of_hosts: list[int] = []
     for assignment in _samples(inventory, backends, devices, moved):
-        rows.extend(device_bytes(profile, inventory, settings, assignment, compute_interval))
-    hosts = [row for row in rows if row.name == "Host"]
-    output = max(row.output_bytes for row in hosts)
-    if any(row.compute_bytes is None for row in rows):
-        bound = _coarse_bound(inventory, settings)
-        return ComputeNeed(bound, bound, output, is_simulated=False)
-    of_devices = max((row.compute_bytes[1] for row in rows if row.name != "Host" and row.compute_bytes), default=0)
-    of_hosts = max(row.compute_bytes[1] for row in hosts if row.compute_bytes)
-    return ComputeNeed(of_devices, of_hosts, output, is_simulated=True)
+        for device, facts in device_facts(profile, inventory, settings, assignment).items():
+            interval = compute_interval(facts)
+            if interval is None:
+                bound = _coarse_bound(inventory, settings)
+                return ComputeNeed(bound, bound, output_bytes(profile, inventory, settings), is_simulated=False)
+            (of_hosts if device == HOST else of_devices).append(interval[1])
+    output = output_bytes(profile, inventory, settings)
+    return ComputeNeed(max(of_devices, default=0), max(of_hosts), output, is_simulated=True)
 
 
 def _samples(inventory: Inventory, backends: Sequence[Backend], devices: int, moved: str | None) -> list[Assignment]:

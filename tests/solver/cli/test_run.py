@@ -70,8 +70,8 @@ def test_without_arguments_the_commands_are_listed_in_the_order_of_work(layerfit
             ["inspekt"],
             (
                 'layerfit: there is no command "inspekt"; '
-                "expected one of plan, compare, inspect, check, verify-log, tiers, route, seams, export, emulate, "
-                "nodes, synth. Did you mean inspect?"
+                "expected one of plan, options, compare, inspect, check, verify-log, tiers, route, seams, export, "
+                "emulate, nodes, synth. Did you mean inspect?"
             ),
         ),
         (

@@ -13,6 +13,7 @@ from support.hub import COMMIT
 import tensors
 from tensors import synthetic
 from tensors.errors import SourceError
+from tensors.reader import read_every
 from tensors.sources.hub import from_page
 
 if TYPE_CHECKING:
@@ -371,3 +372,18 @@ def test_a_page_is_read_through_the_hub(hub: Hub, tiny: Path) -> None:
 
     assert tensors.read(tiny).tensors == inventory.tensors
     assert _LIST == hub.paths[0]
+
+
+def test_every_model_of_a_repository_is_read_after_one_listing(hub: Hub, split: tuple[Path, ...], tiny: Path) -> None:
+    """A path, or the end of a name, selects some of them."""
+    hub.add_folder("org/repo", split[0].parent, "UD-IQ2_XXS/")
+    hub.add_folder("org/repo", tiny.parent)
+    found = read_every("hf://org/repo")
+
+    assert [1, len(split)] == [len(one.files) for one in found]
+    assert [tensors.read(tiny).tensors, tensors.read(split[0]).tensors] == [one.tensors for one in found]
+    assert 1 == sum(path.startswith("/api/") for path in hub.paths)
+    assert [len(split)] == [len(one.files) for one in read_every("hf://org/repo/UD-IQ2_XXS")]
+    with pytest.raises(SourceError) as caught:
+        read_every("hf://org/repo/Q4_K_M")
+    assert "hf://org/repo/Q4_K_M: no model is called so; expected one of " in str(caught.value)

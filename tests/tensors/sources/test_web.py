@@ -13,6 +13,7 @@ from support.web import WebServer
 import tensors
 from benchmarks.forge import Pair, Stated, gguf
 from tensors.gguf import read_header
+from tensors.reader import read_every
 from tensors.sources import visit
 from tensors.sources.web import WORKERS
 
@@ -194,3 +195,10 @@ def test_redirects_are_followed_and_authorization_stays_behind(web: WebServer, t
         assert ["a.gguf"] == [file.name for file in inventory.files]
         assert ["authorization" in request.headers for request in web.requests] == [True, True]
         assert ["authorization" in request.headers for request in other.requests] == [False]
+
+
+def test_a_file_of_a_server_is_all_of_its_models(web: WebServer, tiny: Path) -> None:
+    """Servers list none, so that the model that is named is the only one."""
+    web.files["/models/tiny.gguf"] = tiny
+
+    assert [tensors.read(tiny).tensors] == [one.tensors for one in read_every(f"http://{web.address}/models/tiny.gguf")]

@@ -1,0 +1,101 @@
+"""Options as a person reads them: one line a place, what it needs beside what it has, and whether it is free."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from solver.options.lines import best_line
+from solver.options.option import Verdict
+from solver.options.pool import GB
+from solver.report.options_tables import free_word
+from solver.report.terminal import Cell, Style, Styled, columns, escape, fold
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from solver.options.lines import Line
+    from solver.options.option import Option
+    from solver.report.terminal import Paint
+
+__all__ = ["explanation_text", "options_text"]
+
+_WIDTH = 120
+_MOST_LINES = 40
+_NUMBERS = frozenset({0, 3, 4, 5, 7})
+
+
+def options_text(lines: Sequence[Line], notes: Sequence[str], paint: Paint) -> str:
+    """Return the best in one sentence, then a table of all; of a long list its first lines."""
+    if not lines:
+        verdict = paint("✗ Nothing here can be served on these nodes.", Style.BAD)
+        return "\n".join([verdict, *_notes(notes)]) + "\n"
+    rows: list[list[Cell]] = [[Styled(title, Style.TITLE) for title in _titles(lines)]]
+    rows.extend(_row(line) for line in lines[:_MOST_LINES])
+    text = [_verdict(lines, paint), "", *columns(rows, _NUMBERS, paint)]
+    if len(lines) > _MOST_LINES:
+        text.append(f"… and {len(lines) - _MOST_LINES:,} more lines, all in --json and --format csv.")
+    return "\n".join([*text, *_legend(lines), *_notes(notes)]) + "\n"
+
+
+def explanation_text(line: Line, sentences: Sequence[str], paint: Paint) -> str:
+    """Return what is to say of one line."""
+    option = line.leading
+    title = paint(f"#{line.rank}  {escape(option.artifact.name)}  on  {escape(option.place.label)}", Style.TITLE)
+    return "\n".join([title, "", *(part for text in sentences for part in fold(escape(text), _WIDTH, 2))]) + "\n"
+
+
+def _titles(lines: Sequence[Line]) -> tuple[str, ...]:
+    exact = "solver" if any(line.exact or line.leading.verdict is not Verdict.NOT_ASKED for line in lines) else ""
+    return ("#", "artifact", "where", "GB needs/has", exact, "bits", "free now", "longest context")
+
+
+def _verdict(lines: Sequence[Line], paint: Paint) -> str:
+    best = best_line(lines)
+    if best is None:
+        return paint("✗ The solver refutes every option that arithmetic finds.", Style.BAD)
+    option = best.leading
+    free = {True: "free now", False: "in use now: it waits", None: "whether it is free is not known"}[option.free_now]
+    sentence = f"✓ Best: {escape(option.artifact.name)} on {escape(option.place.label)} by {option.engine}, {free}."
+    return paint(sentence, Style.GOOD)
+
+
+def _row(line: Line) -> list[Cell]:
+    option = line.leading
+    bits = option.bits_per_weight
+    context = option.longest_context
+    free = free_word(option.free_now)
+    return [
+        str(line.rank),
+        escape(option.artifact.name),
+        escape(option.place.label),
+        "" if line.simple is None else _amounts(line.simple),
+        _solver(line),
+        "?" if bits is None else f"{float(bits):.2f}",
+        Styled(free or "?", Style.GOOD if option.free_now else Style.FAINT),
+        "" if context is None else f"{context:,}",
+    ]
+
+
+def _solver(line: Line) -> Cell:
+    if line.exact is not None:
+        return _amounts(line.exact)
+    if line.refuted:
+        return Styled("refuted", Style.BAD)
+    return Styled("fits", Style.FAINT) if line.leading.verdict is Verdict.FITS else ""
+
+
+def _amounts(option: Option) -> str:
+    return f"{option.need_bytes / GB:,.2f}/{option.have_bytes / GB:,.2f}"
+
+
+def _legend(lines: Sequence[Line]) -> list[str]:
+    parts = ["GB are 10^9 bytes, of the fullest card or of the host."]
+    if any(line.leading.free_now is False for line in lines):
+        parts.append("What is in use now still fits.")
+    if any(line.leading.bits_per_weight is None for line in lines):
+        parts.append("? is unknown.")
+    return ["", *fold(" ".join(parts), _WIDTH, 0)]
+
+
+def _notes(notes: Sequence[str]) -> list[str]:
+    return [part for note in notes for part in fold(f"Note: {escape(note)}", _WIDTH, 2)]
