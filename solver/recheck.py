@@ -69,6 +69,7 @@ class _Stage(msgspec.Struct, frozen=True):
     start: _Boundary
     end: _Boundary
     node: str
+    chain: _Boundary = 0
     device: str | None = None
     offload_blocks: tuple[_Boundary, ...] = ()
 
@@ -165,7 +166,8 @@ def claim_from_bytes(content: bytes, where: str) -> Claim:
     cluster = document.inputs.cluster
     machines = None if cluster is None else cluster_from_document(cluster, f"{where}, inputs.cluster").nodes
     stages = tuple(
-        Stage(stage.start, stage.end, _node_of(stage, problem), stage.offload_blocks) for stage in document.stages
+        Stage(stage.start, stage.end, _node_of(stage, problem), stage.offload_blocks, stage.chain)
+        for stage in document.stages
     )
     return Claim(
         where=where,
@@ -229,10 +231,11 @@ def reproved(claim: Claim, effort: Effort) -> Reproof:
     """Solve the plan's problem again by another method than the one it names, and compare.
 
     CP-SAT alone proves again what closed forms and the exact search proved; a proof by CP-SAT goes through every
-    prover there is.
+    prover there is. CP-SAT knows no replicas: there the same searches prove again.
     """
     methods = {entry.get("proof") for entry in claim.said["objective"]}
-    provers = provers_for(claim.problem) if ConstraintSolver.name in methods else (ConstraintSolver(),)
+    every = claim.problem.rules.replicas or ConstraintSolver.name in methods
+    provers = provers_for(claim.problem) if every else (ConstraintSolver(),)
     solution = solve(claim.problem, claim.objectives, effort, provers=provers)
     proved = (Outcome.OPTIMAL, Outcome.INFEASIBLE)
     reached = claim.outcome not in proved or solution.outcome in proved
