@@ -98,7 +98,7 @@ def least_cost_of_context(problem: Problem, limits: Limits) -> int | None:
     return None if cost is None else -(-cost // CONTEXT_STEP_TOKENS * CONTEXT_STEP_TOKENS)
 
 
-def least_slowest_ns(problem: Problem, limits: Limits) -> int | None:
+def least_slowest_ns(problem: Problem, limits: Limits) -> Value | None:
     """Return a time that the slowest stage takes at least, by what each node could hold within a time.
 
     Within a time a node with a bandwidth reads so many bytes, one with measured times holds so many blocks (each block
@@ -106,6 +106,10 @@ def least_slowest_ns(problem: Problem, limits: Limits) -> int | None:
     """
     if fewest_nodes(problem, limits) is None:
         return None
+    if problem.rules.replicas:
+        from solver.flow.ceiling import least_pace_ns  # noqa: PLC0415 - other plans never need it
+
+        return least_pace_ns(problem)
     nodes = [member for group in problem.classes for member in group.members]
     active = sorted(block.active_bytes for block in problem.blocks)
     quickest = max(min(_one_block_ns(node, size) for node in nodes) for size in (active[0], active[-1]))

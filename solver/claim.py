@@ -32,6 +32,7 @@ class _Stage(msgspec.Struct, frozen=True):
     start: _Boundary
     end: _Boundary
     node: str
+    chain: _Boundary = 0
     device: str | None = None
     offload_blocks: tuple[_Boundary, ...] = ()
 
@@ -119,7 +120,8 @@ def claim_from_bytes(content: bytes, where: str) -> Claim:
     cluster = document.inputs.cluster
     machines = None if cluster is None else cluster_from_document(cluster, f"{where}, inputs.cluster").nodes
     stages = tuple(
-        Stage(stage.start, stage.end, _node_of(stage, problem), stage.offload_blocks) for stage in document.stages
+        Stage(stage.start, stage.end, _node_of(stage, problem), stage.offload_blocks, stage.chain)
+        for stage in document.stages
     )
     return Claim(
         where=where,

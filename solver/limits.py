@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from solver.measures import cache_tokens, latency_ns, nodes_used, offload_bytes, slowest_ns, stage_load
+from solver.flow.measure import pace_ns
+from solver.measures import cache_tokens, latency_ns, nodes_used, offload_bytes, stage_load
 
 if TYPE_CHECKING:
     from solver.problem import Placement, Problem
@@ -87,7 +88,7 @@ def kept_by(problem: Problem, limits: Limits, placement: Placement) -> bool:
         return False
     if limits.min_tokens is not None and cache_tokens(problem, placement) < limits.min_tokens:
         return False
-    if limits.max_slowest_ns is not None and slowest_ns(problem, placement) > limits.max_slowest_ns:
+    if limits.max_slowest_ns is not None and pace_ns(problem, placement) > limits.max_slowest_ns:
         return False
     if limits.max_latency_ns is not None and latency_ns(problem, placement) > limits.max_latency_ns:
         return False

@@ -13,7 +13,7 @@ from solver.measures import block_ns
 if TYPE_CHECKING:
     from solver.problem import Link, Problem
 
-__all__ = ["CONTEXT_STEP_TOKENS", "growth", "hosts", "nothing", "times"]
+__all__ = ["CONTEXT_STEP_TOKENS", "flow", "growth", "hosts", "nothing", "times"]
 
 # The longest context is looked for in steps of this many tokens.
 CONTEXT_STEP_TOKENS = 256
@@ -22,16 +22,53 @@ _LONGEST_NS = 2**60
 _LARGEST_BYTES = 2**61
 
 
-def nothing(_problem: Problem, _name: str) -> None:
-    """Need no more than every problem has."""
+def nothing(problem: Problem, name: str) -> None:
+    """Need no more than every problem has.
+
+    Raises:
+        InputError: replicas are allowed.
+    """
+    _refuse_replicas(problem, name)
+
+
+def flow(problem: Problem, name: str) -> None:
+    """Need times, and with replicas devices that keep what they hold.
+
+    Raises:
+        InputError: a time is not known, or replicas are allowed and experts may stay with a host.
+    """
+    if problem.rules.replicas and any(block.expert_bytes for block in problem.blocks):
+        for group in problem.classes:
+            if group.members[0].host_pool is not None:
+                raise InputError(
+                    "rule replicas",
+                    f"node {group.members[0].name} may leave experts with its host; expected replicas of whole stages, "
+                    "since this version does not share the tokens of such. Leave the rule or the host memory out.",
+                )
+    _known_times(problem, name)
 
 
 def times(problem: Problem, name: str) -> None:
     """Need a bandwidth or measured times of every node that may take a stage.
 
     Raises:
-        InputError: a node has neither, or a token could take longer than searches can count.
+        InputError: a node has neither, a token could take longer than searches can count, or replicas are allowed.
     """
+    _refuse_replicas(problem, name)
+    _known_times(problem, name)
+
+
+def _refuse_replicas(problem: Problem, name: str) -> None:
+    """Refuse what is about one token on one way, or about each block held once, where replicas are allowed."""
+    if problem.rules.replicas:
+        raise InputError(
+            f"objective {name}",
+            "replicas are allowed, which only the objective throughput knows; expected that alone. "
+            "Ask for throughput, or leave the rule replicas out.",
+        )
+
+
+def _known_times(problem: Problem, name: str) -> None:
     for group in problem.classes:
         node = group.members[0]
         if node.bytes_per_second is None and node.stage_ns is None:
@@ -59,8 +96,9 @@ def hosts(problem: Problem, name: str) -> None:
     """Need a device with a host memory beside its own.
 
     Raises:
-        InputError: no device has one.
+        InputError: no device has one, or replicas are allowed.
     """
+    _refuse_replicas(problem, name)
     if all(node.host_pool is None for node in problem.nodes):
         raise InputError(
             f"objective {name}",
@@ -72,8 +110,10 @@ def growth(problem: Problem, name: str) -> None:
     """Need to know how caches grow.
 
     Raises:
-        InputError: a block does not say it, none grows, or the bytes are more than searches can count.
+        InputError: a block does not say it, none grows, the bytes are more than searches can count, or replicas are
+            allowed.
     """
+    _refuse_replicas(problem, name)
     for index, block in enumerate(problem.blocks):
         if block.cache_bytes_per_token is None:
             raise InputError(

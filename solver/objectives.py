@@ -9,9 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
+from math import ceil
 from typing import TYPE_CHECKING
 
 from solver.errors import InputError
+from solver.flow.measure import pace_ns
 from solver.measures import (
     cache_tokens,
     largest_fill,
@@ -20,9 +22,8 @@ from solver.measures import (
     least_headroom,
     nodes_used,
     offload_bytes,
-    slowest_ns,
 )
-from solver.needs import CONTEXT_STEP_TOKENS, growth, hosts, nothing, times
+from solver.needs import CONTEXT_STEP_TOKENS, flow, growth, hosts, nothing, times
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -133,7 +134,8 @@ def _context_at_most(limits: Limits, cost: Value) -> Limits:
 
 
 def _slowest_at_most(limits: Limits, cost: Value) -> Limits:
-    return replace(limits, max_slowest_ns=_least(cost, limits.max_slowest_ns))
+    # What replicas share need not be a whole number of nanoseconds.
+    return replace(limits, max_slowest_ns=_least(ceil(cost), limits.max_slowest_ns))
 
 
 def _latency_at_most(limits: Limits, cost: Value) -> Limits:
@@ -203,11 +205,11 @@ _REGISTRY = (
         sense=Sense.MAX,
         unit="tokens/s",
         formula="10^9 / the slowest stage or transfer in ns",
-        cost=slowest_ns,
-        value=lambda cost: Fraction(_NS, int(cost)),
+        cost=pace_ns,
+        value=lambda cost: _NS / Fraction(cost),
         at_most=_slowest_at_most,
         below=_one_better(_slowest_at_most),
-        needs=times,
+        needs=flow,
     ),
     Objective(
         name="headroom",

@@ -107,7 +107,7 @@ def plan(
     reasons: tuple[str, ...] = ()
     if solution.outcome is Outcome.INFEASIBLE:
         try:
-            reasons = reasons_why_infeasible(problem, variants, limits)
+            reasons = reasons_why_infeasible(_on_single_nodes(problem), variants, limits)
         except KeyboardInterrupt:
             solution = replace(solution, interrupted=True)
             reasons = ("No placement exists; the search for the reason was interrupted.",)
@@ -140,8 +140,24 @@ def project(problem: Problem, setting: Setting | None, solution: Solution, place
             *(() if setting is None else setting.notes),
             *_more_than_minimum(problem, solution, check),
             *_one_of_equals(solution),
+            *_shared(stages),
         ),
     )
+
+
+def _on_single_nodes(problem: Problem) -> Problem:
+    """Return a problem without replicas, which has no placement either where this one has none."""
+    return replace(problem, rules=replace(problem.rules, replicas=False)) if problem.rules.replicas else problem
+
+
+def _shared(stages: tuple[PlanStage, ...]) -> tuple[str, ...]:
+    """Return a sentence on replicas and chains, where there are any."""
+    chains = 1 + max(stage.chain for stage in stages)
+    replicas = [stage for stage in stages if stage.role == "replica"]
+    runs = {(stage.chain, stage.start) for stage in replicas}
+    side = () if chains == 1 else (f"{counted(chains, 'chain')} side by side hold all blocks each.",)
+    shared = f"{counted(len(replicas), 'node')} hold {counted(len(runs), 'stage')} together and share the tokens."
+    return (*side, shared) if replicas else side
 
 
 def _one_of_equals(solution: Solution) -> tuple[str, ...]:

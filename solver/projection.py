@@ -6,8 +6,8 @@ records.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from solver.bounds import largest_item_bytes
@@ -27,6 +27,7 @@ __all__ = [
     "Seam",
     "Transfer",
     "check_of",
+    "seam_pairs",
     "seams_of",
     "stages_of",
     "transfers_of",
@@ -101,10 +102,16 @@ def stages_of(
     problem: Problem, placement: Placement, cluster_nodes: dict[str, ClusterNode] | None
 ) -> tuple[PlanStage, ...]:
     """Return the stages of a placement with their loads."""
-    return tuple(_stage_of(problem, stage, cluster_nodes) for stage in placement.stages)
+    held = Counter((stage.chain, stage.start, stage.end) for stage in placement.stages)
+    return tuple(
+        _stage_of(problem, stage, cluster_nodes, shared=held[stage.chain, stage.start, stage.end] > 1)
+        for stage in placement.stages
+    )
 
 
-def _stage_of(problem: Problem, stage: Stage, cluster_nodes: dict[str, ClusterNode] | None) -> PlanStage:
+def _stage_of(
+    problem: Problem, stage: Stage, cluster_nodes: dict[str, ClusterNode] | None, *, shared: bool
+) -> PlanStage:
     node = problem.nodes_by_name[stage.node]
     load = stage_load(problem, stage)
     place = place_of(node, cluster_nodes)
@@ -114,7 +121,7 @@ def _stage_of(problem: Problem, stage: Stage, cluster_nodes: dict[str, ClusterNo
         start=stage.start,
         end=stage.end,
         head=stage.end == len(problem.blocks),
-        role="group" if is_group else "one",
+        role="replica" if shared else "group" if is_group else "one",
         node=stage.node,
         machine=place.machine,
         device=place.device,
@@ -155,7 +162,17 @@ def seams_of(problem: Problem, stages: tuple[PlanStage, ...], architecture: Arch
             sideband_bytes_per_query=_sideband_bytes(following.start, architecture),
             latency_ns=problem.link(stage.node, following.node).latency_ns,
         )
-        for stage, following in pairwise(stages)
+        for stage, following in ((stages[source], stages[target]) for source, target in seam_pairs(stages))
+    )
+
+
+def seam_pairs(stages: tuple[PlanStage, ...]) -> tuple[tuple[int, int], ...]:
+    """Return the places of every two stages that a seam joins: all pairs of nodes across it, where nodes share."""
+    return tuple(
+        (source, target)
+        for source, stage in enumerate(stages)
+        for target, following in enumerate(stages)
+        if stage.chain == following.chain and stage.end == following.start
     )
 
 

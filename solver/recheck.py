@@ -89,10 +89,11 @@ def reproved(claim: Claim, effort: Effort) -> Reproof:
     """Solve the plan's problem again by another method than the one it names, and compare.
 
     CP-SAT alone proves again what closed forms and the exact search proved; a proof by CP-SAT goes through every
-    prover there is.
+    prover there is. CP-SAT knows no replicas: there the same searches prove again.
     """
     methods = {entry.get("proof") for entry in claim.said["objective"]}
-    provers = provers_for(claim.problem) if ConstraintSolver.name in methods else (ConstraintSolver(),)
+    every = claim.problem.rules.replicas or ConstraintSolver.name in methods
+    provers = provers_for(claim.problem) if every else (ConstraintSolver(),)
     solution = solve(claim.problem, claim.objectives, effort, provers=provers)
     proved = (Outcome.OPTIMAL, Outcome.INFEASIBLE)
     reached = claim.outcome not in proved or solution.outcome in proved

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from solver.flow.rules import chain_cover, chain_hops
 from solver.measures import nodes_used, pool_loads, stage_load
 
 if TYPE_CHECKING:
@@ -42,7 +43,12 @@ def violations(problem: Problem, placement: Placement) -> tuple[Violation, ...]:
 
 
 def cover(problem: Problem, placement: Placement) -> Iterator[str]:
-    """Stages are nonempty and cover all items in order, each item once."""
+    """Stages are nonempty and cover all items in order, each item once; with replicas, those of every chain."""
+    if problem.rules.replicas:
+        yield from chain_cover(problem, placement)
+        return
+    if any(stage.chain for stage in placement.stages):
+        yield "there are several chains where one is allowed"
     reached = 0
     for number, stage in enumerate(placement.stages):
         if stage.start != reached or stage.end <= stage.start:
@@ -127,17 +133,25 @@ def pins(problem: Problem, placement: Placement) -> Iterator[str]:
 
 
 def first(problem: Problem, placement: Placement) -> Iterator[str]:
-    """The first stage is on the node named for it."""
+    """The first stage is on the node named for it; with replicas and chains, all first stages are."""
     wanted = problem.rules.first
-    if wanted is not None and placement.stages and placement.stages[0].node != wanted:
-        yield f'the first stage is on "{placement.stages[0].node}", not on "{wanted}"'
+    ends = placement.stages[:1]
+    if problem.rules.replicas:
+        ends = tuple(stage for stage in placement.stages if stage.start == 0)
+    for stage in ends:
+        if wanted is not None and stage.node != wanted:
+            yield f'the first stage is on "{stage.node}", not on "{wanted}"'
 
 
 def last(problem: Problem, placement: Placement) -> Iterator[str]:
-    """The last stage is on the node named for it."""
+    """The last stage is on the node named for it; with replicas and chains, all last stages are."""
     wanted = problem.rules.last
-    if wanted is not None and placement.stages and placement.stages[-1].node != wanted:
-        yield f'the last stage is on "{placement.stages[-1].node}", not on "{wanted}"'
+    ends = placement.stages[-1:]
+    if problem.rules.replicas:
+        ends = tuple(stage for stage in placement.stages if stage.end == len(problem.items))
+    for stage in ends:
+        if wanted is not None and stage.node != wanted:
+            yield f'the last stage is on "{stage.node}", not on "{wanted}"'
 
 
 def order(problem: Problem, placement: Placement) -> Iterator[str]:
@@ -180,7 +194,10 @@ def measured(problem: Problem, placement: Placement) -> Iterator[str]:
 
 
 def hops(problem: Problem, placement: Placement) -> Iterator[str]:
-    """No two stages in a row are joined by a forbidden link."""
+    """No two stages in a row are joined by a forbidden link; with replicas, none is cut off by such links."""
+    if problem.rules.replicas:
+        yield from chain_hops(problem, placement)
+        return
     for stage, following in pairwise(placement.stages):
         if problem.link(stage.node, following.node).forbidden:
             yield f'the link from "{stage.node}" to "{following.node}" is forbidden'

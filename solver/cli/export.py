@@ -151,6 +151,11 @@ def _wanted(claim: Claim, model: str | None, reading: ReadOptions) -> Wanted:
             claim.where,
             f"it does not stand ({broken[0].place}: {broken[0].problem}); expected a plan that does. Check it.",
         )
+    if claim.problem.rules.replicas:
+        raise InputError(
+            claim.where,
+            "its stages may have replicas, which no engine here starts; expected one chain. Plan without that rule.",
+        )
     asked = document.workload
     path = model or document.inputs.model_path or document.inputs.model
     return Wanted(

@@ -16,6 +16,7 @@ from solver.engines.variants import ModelVariants
 from solver.errors import UsageError
 from solver.planning import Setting
 from solver.problem_file import checked, read_problem
+from solver.workload import EngineName
 from tensors.errors import ArchitectureError
 from tensors.sources import has_scheme
 
@@ -65,11 +66,18 @@ def question_of(
         return Question(checked(merged, where), None, None, None, ())
     machines = cluster_of(cluster, command, has_model=model is not None)
     inventory, remarks = _example() if model is None else (reading.read(model), ())
+    if rules.replicas and engine.engine is not EngineName.GENERIC:
+        raise UsageError(
+            f"{where}, --replicas: {engine.engine} runs one chain of stages, each on one node; expected the engine "
+            "generic. Leave one of them out."
+        )
     own = with_members(rules.rules(), [node.name for node in machines.nodes], where)
     setting, asked = setting_of(inventory, machines, workload, engine, own, command)
     path = None if model is None or has_scheme(model) else str(Path(model).absolute())
     build = ENGINES[engine.engine].build
-    variants = ModelVariants(inventory, machines, setting.workload, own, setting.choices, build)
+    variants = ModelVariants(
+        inventory, machines, setting.workload, replace(own, replicas=False), setting.choices, build
+    )
     return Question(checked(asked, where), setting, variants, path, remarks)
 
 
@@ -170,4 +178,5 @@ def _merged(own: Rules, given: Rules, options: RuleOptions) -> Rules:
         exclude=given.exclude or own.exclude,
         max_nodes=own.max_nodes if given.max_nodes is None else given.max_nodes,
         min_blocks=own.min_blocks if options.min_blocks is None else options.min_blocks,
+        replicas=own.replicas or given.replicas,
     )

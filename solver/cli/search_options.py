@@ -33,7 +33,7 @@ class ObjectiveOptions:
             show_default=False,
             metavar="A,B,…",
             help="Objectives, the most important first; each is settled before the next. [default: nodes,balance, or "
-            "nodes,offload,balance where weights may stay with a host]",
+            "nodes,offload,balance where weights may stay with a host, or throughput with replicas]",
         ),
     ] = ()
 
@@ -41,6 +41,8 @@ class ObjectiveOptions:
         """Return the objectives that are named, or those of a problem where nobody names any."""
         if self.objective:
             return self.objective
+        if problem.rules.replicas:
+            return ("throughput",)
         return ("nodes", "offload", "balance") if problem.may_offload else ("nodes", "balance")
 
 
@@ -117,6 +119,14 @@ class RuleOptions:
         ),
     ] = None
 
+    replicas: Annotated[
+        bool,
+        Parameter(
+            show_default=False,
+            help="For throughput: let several nodes hold one stage and share its tokens, and chains run side by side.",
+        ),
+    ] = False
+
     def rules(self) -> Rules:
         """Return the rules as the problem has them; names are checked where the nodes are known."""
         return Rules(
@@ -127,6 +137,7 @@ class RuleOptions:
             exclude=self.exclude,
             max_nodes=self.max_nodes,
             min_blocks=1 if self.min_blocks is None else self.min_blocks,
+            replicas=self.replicas,
         )
 
 

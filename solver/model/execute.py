@@ -33,6 +33,8 @@ def configured(clock: Clock, *, presolve: bool) -> cp_model.CpSolver:
     solver.parameters.cp_model_probing_level = 0
     solver.parameters.presolve_inclusion_work_limit = 0
     solver.parameters.symmetry_level = 0
+    # With presolve, this step of its search loses placements where sums of several tables meet (docs/decisions.md).
+    solver.parameters.auto_detect_greater_than_at_least_one_of = False
     solver.parameters.catch_sigint_signal = False
     if clock.deterministic_left is not None:
         solver.parameters.max_deterministic_time = max(clock.deterministic_left, 1e-6)

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from ortools.sat.python import cp_model
 
 from solver.model.answer import LONGEST_PRESOLVED_NS, NONE_EXISTS, NOT_TRIED, Answer, answer_of
-from solver.model.pooled import Built, build
+from solver.model.pooled import build
 from solver.model.pooled_costs import cost_of, offloaded
 from solver.model.pooled_sizes import placed_in, sizes_of
-from solver.model.pooled_times import Times, times_of
+from solver.model.pooled_times import times_of
+from solver.model.times import Times, hint_times, latency
 from solver.problem import Placement, Stage
 
 if TYPE_CHECKING:
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 
     from solver.effort import Clock
     from solver.limits import Limits
-    from solver.model.pooled_sizes import Placed, Sizes
+    from solver.model.pooled_sizes import Sizes
+    from solver.model.pooled_variables import Built, Taken
     from solver.problem import Problem
 
 __all__ = ["MINIMISED", "canonical_placement", "find", "minimise"]
@@ -29,6 +31,8 @@ MINIMISED = ("nodes", "load", "latency", "throughput", "offload")
 
 # A variable costs about a kilobyte while a model is built and presolved.
 _MOST_VARIABLES = 300_000
+# A row of a table costs about 50 bytes while a model is built.
+_MOST_ROWS = 5_000_000
 
 _Sum = cp_model.LinearExpr
 
@@ -38,6 +42,7 @@ class _Timed:
     """A model with its times; None where no time matters."""
 
     built: Built
+    taken: Taken
     times: Times | None
 
 
@@ -67,7 +72,7 @@ def minimise(
     if (known := _without_search(sizes)) is not None:
         return known
     timed = _timed(problem, sizes, limits, objective=name)
-    cost = cost_of(name, timed.built, timed.times)
+    cost = cost_of(name, timed.built, timed.taken, timed.times)
     model = timed.built.draft.model
     model.add(cost.total >= -(-at_least // cost.unit))
     model.minimize(cost.total)
@@ -92,11 +97,16 @@ def canonical_placement(problem: Problem, limits: Limits, clock: Clock, start: P
         return known
     timed = _timed(problem, sizes, limits, objective=None)
     best = Answer(start, None, settled=True, interrupted=False)
-    for choice in (offloaded(timed.built).total, _Sum.sum(timed.built.v.used)):
+    for choice in (offloaded(timed.built, timed.taken).total, _Sum.sum(list(timed.built.v.used))):
         best = _settled(timed, clock, best, choice)
         if not best.settled:
             return best
-    for choice in _stages(timed.built, len(_stages_of(best))):
+    v, stages = timed.built.v, range(len(_stages_of(best)))
+    classes = range(len(timed.built.sizes.classes))
+    for choice in (
+        *(_Sum.weighted_sum(list(v.use[k]), list(classes)) for k in stages),
+        *(-v.cut[k] for k in stages[1:]),
+    ):
         best = _settled(timed, clock, best, choice)
         if not best.settled:
             return best
@@ -122,54 +132,21 @@ def _settled(timed: _Timed, clock: Clock, best: Answer, choice: cp_model.LinearE
     return answer
 
 
-def _stages(built: Built, count: int) -> list[cp_model.LinearExpr]:
-    """Declare which device has the stage of each number, and where it starts.
-
-    Return what is least in the canonical placement: the classes of the stages from the front, then the cuts between
-    them, the later the better.
-    """
-    draft, v = built.draft, built.v
-    stages, devices = range(count), range(len(v.x))
-    at = [[draft.boolean(f"at[{d},{k}]", _is_at(d, k)) for k in stages] for d in devices]
-    cut = [draft.integer(built.sizes.items, f"cut[{k}]", _starts(k)) for k in stages]
-    for k in stages:
-        draft.model.add_exactly_one(at[d][k] for d in devices)
-        if k:
-            draft.model.add(cut[k] > cut[k - 1])
-    for d in devices:
-        draft.model.add(_Sum.sum(at[d]) == v.used[d])
-        # An item is on a device from its start on: what s leaves out is in front of it.
-        start = built.sizes.items - _Sum.sum(list(v.s[d]))
-        for k in stages:
-            draft.model.add(cut[k] == start).only_enforce_if(at[d][k])
-    groups = [device.group for device in built.sizes.devices]
-    classes = [_Sum.weighted_sum([at[d][k] for d in devices], groups) for k in stages]
-    return [*classes, *(-cut[k] for k in stages[1:])]
-
-
-def _is_at(d: int, k: int) -> Callable[[Placed], bool]:
-    return lambda placed: k < len(placed.order) and placed.order[k] == d
-
-
-def _starts(k: int) -> Callable[[Placed], int]:
-    return lambda placed: placed.placement.stages[k].start if k < len(placed.order) else 0
-
-
 def _earliest_left(timed: _Timed, clock: Clock, best: Answer) -> Answer:
     """Return the placement whose blocks left with hosts are the earliest; stages are fixed.
 
     Of a stage's items of one kind the earliest are left: an item is where enough of its kind are.
     """
     built = timed.built
-    device_of = {device.node.name: d for d, device in enumerate(built.sizes.devices)}
-    for stage in _stages_of(best):
-        d = device_of[stage.node]
-        seen = dict.fromkeys(built.v.n[d], 0)
-        for i in range(stage.start, stage.end):
+    placed = None if best.placement is None else placed_in(built.problem, built.sizes, best.placement)
+    for k, held in enumerate(() if placed is None else placed.stages):
+        n = built.v.n[k][held.c]
+        seen = dict.fromkeys(n, 0)
+        for i in range(held.start, held.end):
             q = next((kind for kind in seen if i in built.sizes.kinds[kind]), None)
             if q is None:
                 continue
-            best = _left_where_possible(timed, clock, best, i, built.v.n[d][q], seen[q] + 1)
+            best = _left_where_possible(timed, clock, best, i, n[q], seen[q] + 1)
             if not best.settled:
                 return best
             if _is_left(best, i):
@@ -200,28 +177,30 @@ def _is_left(answer: Answer, item: int) -> bool:
 
 
 def _without_search(sizes: Sizes) -> Answer | None:
-    """Return the answer where no model is built: there is no device, or the model would be too large for CP-SAT."""
-    if not sizes.devices:
+    """Return the answer where no model is built: there is no stage, or the model would be too large for CP-SAT."""
+    if sizes.stages == 0:
         return NONE_EXISTS
-    return NOT_TRIED if 2 * len(sizes.devices) * sizes.items > _MOST_VARIABLES else None
+    shares = sizes.stages * len(sizes.classes) * (len(sizes.kinds) + 3)
+    rows = sizes.stages * sizes.items * (len(sizes.kinds) + 3)
+    return NOT_TRIED if shares > _MOST_VARIABLES or rows > _MOST_ROWS else None
 
 
 def _timed(problem: Problem, sizes: Sizes, limits: Limits, *, objective: str | None) -> _Timed:
     """Return the model with the limits that are no caps: on what is left with hosts and on times."""
-    built = build(problem, sizes)
+    built, taken = build(problem, sizes)
     model = built.draft.model
     if limits.max_offload_bytes is not None:
-        cost = offloaded(built)
+        cost = offloaded(built, taken)
         model.add(cost.total <= limits.max_offload_bytes // cost.unit)
     with_slowest = objective == "throughput" or limits.max_slowest_ns is not None
     if not with_slowest and objective != "latency" and limits.max_latency_ns is None:
-        return _Timed(built, None)
+        return _Timed(built, taken, None)
     times = times_of(built, with_slowest=with_slowest)
     if limits.max_latency_ns is not None:
-        model.add(times.latency <= limits.max_latency_ns)
+        model.add(latency(times) <= limits.max_latency_ns)
     if limits.max_slowest_ns is not None and times.slowest is not None:
         model.add(times.slowest <= limits.max_slowest_ns)
-    return _Timed(built, times)
+    return _Timed(built, taken, times)
 
 
 def _solve(
@@ -236,6 +215,8 @@ def _solve(
     placed = None if start is None else placed_in(built.problem, built.sizes, start)
     if placed is not None:
         built.draft.hint(placed)
+        if timed.times is not None:
+            hint_times(built.draft.model, timed.times, built.problem, placed.placement)
     is_long = timed.times is not None and timed.times.longest_ns >= LONGEST_PRESOLVED_NS
     return answer_of(
         built.draft.model,
@@ -249,17 +230,16 @@ def _solve(
 def _extract(solver: cp_model.CpSolver, built: Built) -> Placement:
     """Return the placement of a solved model: earlier members of a class in front, the earliest of each kind left."""
     sizes, v = built.sizes, built.v
-    free: dict[int, list[str]] = {}
-    for device in sizes.devices:
-        free.setdefault(device.group, []).append(device.node.name)
+    free = {c: list(built.problem.classes[number].members) for c, number in enumerate(sizes.classes)}
     stages = []
-    for d, x in enumerate(v.x):
-        held = [i for i, variable in enumerate(x) if solver.value(variable)]
-        if held:
-            offloaded_items = [
+    for k, used in enumerate(v.used):
+        if solver.value(used):
+            c = next(position for position, literal in enumerate(v.use[k]) if solver.value(literal))
+            start, end = solver.value(v.cut[k]), solver.value(v.cut[k + 1])
+            away = (
                 i
-                for q, amount in v.n[d].items()
-                for i in [i for i in sizes.kinds[q] if i in held][: solver.value(amount)]
-            ]
-            stages.append((held[0], held[-1] + 1, sizes.devices[d].group, tuple(sorted(offloaded_items))))
-    return Placement(tuple(Stage(start, end, free[group].pop(0), away) for start, end, group, away in sorted(stages)))
+                for q, amount in v.n[k][c].items()
+                for i in [i for i in sizes.kinds[q] if start <= i < end][: solver.value(amount)]
+            )
+            stages.append(Stage(start, end, free[c].pop(0).name, tuple(sorted(away))))
+    return Placement(tuple(stages))

@@ -1,33 +1,37 @@
-"""The numbers of the model of shared memories: what every device takes of what, in integers."""
+"""The numbers of the model of shared memories: what a device of each class takes of what, in integers."""
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import accumulate
 from math import gcd
 from typing import TYPE_CHECKING
 
 from solver.limits import cap_bytes
-from solver.measures import nodes_used
+from solver.measures import hosting_pools, nodes_used
+from solver.model.twins import twins_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from solver.limits import Limits
     from solver.problem import Node, Placement, Problem
 
-__all__ = ["Device", "Held", "Loads", "Memories", "Placed", "Sizes", "placed_in", "sizes_of"]
+__all__ = ["Group", "Held", "Loads", "Memories", "Placed", "Sizes", "placed_in", "sizes_of"]
 
 
 @dataclass(frozen=True, slots=True)
 class Loads:
-    """What a device takes: `items` of its own memory for each item, less `tied` where it holds all of them.
+    """What a device of a class takes: prefix sums of `weights` of blocks and of the `rest` of items, 0 … items.
 
-    `experts` by kind are what an item's experts take, there or in the host memory; `kept` stays with the host of the
-    first stage.
+    `first` comes beside them where it holds the first item, `tied` off where it holds all; `experts` by kind are what
+    an item's experts take, there or in the host memory; `kept` stays with the host of the first stage.
     """
 
-    items: tuple[int, ...]
+    weights: tuple[int, ...]
+    rest: tuple[int, ...]
+    first: int
     tied: int
     experts: tuple[int, ...]
     kept: int
@@ -35,7 +39,7 @@ class Loads:
 
 @dataclass(frozen=True, slots=True)
 class Memories:
-    """Loads by device, their caps, and the budgets of shared memories by name, in units of `unit_bytes`."""
+    """Loads and caps by class, and the budgets of memories that several draw on, in units of `unit_bytes`."""
 
     unit_bytes: int
     loads: tuple[Loads, ...]
@@ -44,14 +48,16 @@ class Memories:
 
 
 @dataclass(frozen=True, slots=True)
-class Device:
-    """A device that can hold something. `group` and `place` number its class and itself there; `machine` its node."""
+class Group:
+    """A class of devices that can hold something, by its first member."""
 
     node: Node
-    shape: int
-    group: int
-    place: int
-    machine: int
+    count: int
+
+    @property
+    def shape(self) -> int:
+        """Return the number of the loads of blocks on such a device."""
+        return 0 if self.node.draws is None else self.node.draws.shape
 
     @property
     def can_leave(self) -> bool:
@@ -61,88 +67,98 @@ class Device:
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Devices in the order of their classes, and what they take.
+    """Classes that can hold something, as positions of `classes`, which index `Problem.classes`; and what they take.
 
-    `kinds` are the items whose experts weigh and read the same on every device; an item without experts is in none.
-    `tokens` are the memories with caches of the tokens asked for, None where none are. `twins` are machines that
-    nothing tells apart, each as its devices in the same order.
+    `machines` are the positions of the classes in each machine of several devices. `kinds` are the items whose experts
+    weigh and read the same on every device; an item without experts is in none. `tokens` are the memories with caches
+    of the tokens asked for, None where none are. `twins` are machines that nothing tells apart.
     """
 
     items: int
-    devices: tuple[Device, ...]
-    machines: int
+    stages: int
+    classes: tuple[int, ...]
+    counts: tuple[int, ...]
+    groups: tuple[Group, ...]
+    machines: tuple[tuple[int, ...], ...]
     kinds: tuple[tuple[int, ...], ...]
     memory: Memories
     tokens: Memories | None
     twins: tuple[tuple[tuple[int, ...], ...], ...]
-    most_machines: int | None
+    most_nodes: int | None
+
+    def width(self, c: int) -> int:
+        """Return the ranks of a device of class c: the pools that each take its load."""
+        return len(self.groups[c].node.pools)
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What a device holds in a placement: items [start, end), and how many of each kind it leaves with its host."""
+    """A stage of items [start, end) on a device of class c, and how many of each kind it leaves with its host."""
 
     start: int
     end: int
+    c: int
     away: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A placement by device: None for one that holds nothing; `order` are the devices that a token passes."""
+    """A placement with its stages by class."""
 
     placement: Placement
-    held: tuple[Held | None, ...]
-    order: tuple[int, ...]
+    stages: tuple[Held, ...]
 
-    def holds(self, d: int, i: int) -> bool:
-        """Return whether device d holds item i."""
-        held = self.held[d]
-        return held is not None and held.start <= i < held.end
+    def at(self, k: int) -> Held | None:
+        """Return stage k, None where there are fewer."""
+        return self.stages[k] if k < len(self.stages) else None
 
-    def begun(self, d: int, i: int) -> bool:
-        """Return whether device d holds an item up to i."""
-        held = self.held[d]
-        return held is not None and held.start <= i
+    def cut(self, k: int) -> int:
+        """Return where stage k starts: the number of items where there are fewer."""
+        return self.stages[k].start if k < len(self.stages) else self.stages[-1].end
 
-    def end(self, d: int) -> int:
-        """Return the end of the stage of device d, 0 where it has none."""
-        held = self.held[d]
-        return 0 if held is None else held.end
+    def is_on(self, k: int, c: int) -> bool:
+        """Return whether stage k is on a device of class c."""
+        return k < len(self.stages) and self.stages[k].c == c
 
 
 def sizes_of(problem: Problem, limits: Limits) -> Sizes:
     """Return the numbers of the model for a problem within limits."""
-    machines: dict[tuple[bool, str], int] = {}
-    devices = tuple(
-        Device(
-            node=node,
-            shape=0 if node.draws is None else node.draws.shape,
-            group=number,
-            place=place,
-            machine=machines.setdefault((node.machine is None, node.machine or node.name), len(machines)),
-        )
-        for number, group in enumerate(problem.classes)
-        if cap_bytes(limits, group.budget_bytes) >= 0
-        for place, node in enumerate(group.members)
-    )
-    kinds = _kinds(problem) if any(device.can_leave for device in devices) else ()
-    caps = tuple(cap_bytes(limits, device.node.budget_bytes) for device in devices)
+    caps = tuple(cap_bytes(limits, group.budget_bytes) for group in problem.classes)
+    classes = tuple(number for number, cap in enumerate(caps) if cap >= 0)
+    groups = tuple(Group(problem.classes[number].members[0], problem.classes[number].count) for number in classes)
+    kinds = _kinds(problem) if any(group.can_leave for group in groups) else ()
     most = [number for number in (problem.rules.max_nodes, limits.max_nodes) if number is not None]
+    budgets = tuple(group.node.budget_bytes for group in groups)
+    machines: dict[str, list[int]] = {}
+    for c, group in enumerate(groups):
+        if group.node.machine is not None:
+            machines.setdefault(group.node.machine, []).append(c)
     return Sizes(
         items=len(problem.items),
-        devices=devices,
-        machines=len(machines),
+        stages=_stages(problem, classes, min(most, default=None)),
+        classes=classes,
+        counts=tuple(group.count for group in groups),
+        groups=groups,
+        machines=tuple(tuple(positions) for positions in machines.values()),
         kinds=kinds,
-        memory=_memories(problem, devices, kinds, caps, None),
-        tokens=None
-        if limits.min_tokens is None
-        else _memories(
-            problem, devices, kinds, tuple(device.node.budget_bytes for device in devices), limits.min_tokens
-        ),
-        twins=tuple(_twins(problem, devices)),
-        most_machines=min(most, default=None),
+        memory=_memories(problem, groups, kinds, tuple(caps[number] for number in classes), None),
+        tokens=None if limits.min_tokens is None else _memories(problem, groups, kinds, budgets, limits.min_tokens),
+        twins=twins_of(problem, tuple(problem.classes[number] for number in classes)),
+        most_nodes=min(most, default=None),
     )
+
+
+def _stages(problem: Problem, classes: tuple[int, ...], most_nodes: int | None) -> int:
+    """Return the most stages that there can be: devices of a machine that share no card, on so many machines."""
+    devices: Counter[tuple[str, bool]] = Counter()
+    cards: dict[tuple[str, bool], set[str]] = {}
+    for node in (node for number in classes for node in problem.classes[number].members):
+        machine = (node.machine or node.name, node.machine is None)
+        devices[machine] += 1
+        cards.setdefault(machine, set()).update(node.cards)
+    each = sorted((min(count, len(cards[machine])) for machine, count in devices.items()), reverse=True)
+    most = sum(each if most_nodes is None else each[: max(most_nodes, 0)])
+    return min(most, len(problem.items) // max(problem.rules.min_blocks, 1))
 
 
 def _kinds(problem: Problem) -> tuple[tuple[int, ...], ...]:
@@ -158,122 +174,110 @@ def _kinds(problem: Problem) -> tuple[tuple[int, ...], ...]:
 
 def _memories(
     problem: Problem,
-    devices: tuple[Device, ...],
+    groups: tuple[Group, ...],
     kinds: tuple[tuple[int, ...], ...],
     caps: tuple[int, ...],
     tokens: int | None,
 ) -> Memories:
-    loads = tuple(_loads(problem, device, kinds, tokens) for device in devices)
-    unit = gcd(*(amount for load in loads for amount in (*load.items, load.tied, *load.experts, load.kept))) or 1
+    loads = [_loads(problem, group, kinds, tokens) for group in groups]
+    if hosting_pools(problem).isdisjoint(pool for group in groups for pool in group.node.pools):
+        # No device holds whole blocks in a memory that others leave experts in: weights need no count of their own.
+        loads = [_joined(load) for load in loads]
+    unit = gcd(*(amount for load in loads for amount in _amounts(load))) or 1
+    draw = Counter(pool for node in problem.nodes for pool in node.pools)
+    hosts = {node.host_pool for node in problem.nodes}
+    shared = tuple(pool for pool in problem.pools if pool.name in hosts or draw[pool.name] > 1)
+    names = {pool.name for pool in shared}
+    # A memory that one device alone draws on is a cap of that device.
+    own = tuple(
+        min((problem.pools_by_name[pool].budget_bytes for pool in group.node.pools if pool not in names), default=cap)
+        for group, cap in zip(groups, caps, strict=True)
+    )
     return Memories(
         unit_bytes=unit,
         loads=tuple(
-            Loads(_divided(load.items, unit), load.tied // unit, _divided(load.experts, unit), load.kept // unit)
+            Loads(
+                _divided(load.weights, unit),
+                _divided(load.rest, unit),
+                load.first // unit,
+                load.tied // unit,
+                _divided(load.experts, unit),
+                load.kept // unit,
+            )
             for load in loads
         ),
         # A cap beyond all loads says no more than their sum, and is a smaller number.
-        caps=tuple(min(cap // unit, sum(load.items) // unit) for cap, load in zip(caps, loads, strict=True)),
-        budgets=tuple((pool.name, pool.budget_bytes // unit) for pool in problem.pools),
+        caps=tuple(
+            min(cap, most, load.weights[-1] + load.rest[-1] + load.first) // unit
+            for cap, most, load in zip(caps, own, loads, strict=True)
+        ),
+        budgets=tuple((pool.name, pool.budget_bytes // unit) for pool in shared),
     )
 
 
-def _loads(problem: Problem, device: Device, kinds: tuple[tuple[int, ...], ...], tokens: int | None) -> Loads:
+def _loads(problem: Problem, group: Group, kinds: tuple[tuple[int, ...], ...], tokens: int | None) -> Loads:
     """Return what a device takes, with the caches of the problem or with those of so many tokens."""
-    shape = problem.shape_of(device.node)
-    hosted = device.node.host_pool is not None
-    items = problem.items_of_shapes[device.shape]
+    shape = problem.shape_of(group.node)
+    hosted = group.node.host_pool is not None
+    items = problem.items_of_shapes[group.shape]
     caches = (
         (item.cache_bytes for item in items)
         if tokens is None
         else (block.cache_fixed_bytes + (block.cache_bytes_per_token or 0) * tokens for block in shape.blocks)
     )
     return Loads(
-        items=tuple(
-            item.weight_bytes + cache + (0 if hosted else item.other_bytes)
-            for item, cache in zip(items, caches, strict=True)
+        weights=tuple(accumulate((block.weight_bytes for block in shape.blocks), initial=0)),
+        rest=tuple(
+            accumulate(
+                (
+                    item.weight_bytes - block.weight_bytes + cache
+                    for item, block, cache in zip(items, shape.blocks, caches, strict=True)
+                ),
+                initial=0,
+            )
         ),
+        first=0 if hosted else shape.ends.host_bytes,
         tied=shape.ends.tied_bytes,
-        experts=tuple(shape.blocks[kind[0]].expert_bytes if device.can_leave else 0 for kind in kinds),
+        experts=tuple(shape.blocks[kind[0]].expert_bytes if group.can_leave else 0 for kind in kinds),
         kept=shape.ends.host_bytes if hosted else 0,
     )
+
+
+def _joined(load: Loads) -> Loads:
+    rest = tuple(weight + rest for weight, rest in zip(load.weights, load.rest, strict=True))
+    return replace(load, weights=tuple(0 for _ in rest), rest=rest)
+
+
+def _amounts(load: Loads) -> Iterable[int]:
+    return (*load.weights, *load.rest, load.first, load.tied, *load.experts, load.kept)
 
 
 def _divided(amounts: Iterable[int], unit: int) -> tuple[int, ...]:
     return tuple(amount // unit for amount in amounts)
 
 
-def _twins(problem: Problem, devices: tuple[Device, ...]) -> Iterator[tuple[tuple[int, ...], ...]]:
-    """Yield machines of several devices, or of shared memories, that could be exchanged whole."""
-    members: dict[int, list[int]] = {}
-    for d, device in enumerate(devices):
-        if device.node.machine is not None:
-            members.setdefault(device.machine, []).append(d)
-    alike: dict[tuple[object, ...], list[tuple[int, ...]]] = {}
-    for numbers in members.values():
-        if problem.rules.named.isdisjoint(devices[d].node.name for d in numbers):
-            alike.setdefault(_outline(problem, [devices[d].node for d in numbers]), []).append(tuple(numbers))
-    for machines in alike.values():
-        exchangeable = [machines[0]]
-        exchangeable += [other for other in machines[1:] if _same_links(problem, devices, machines[0], other)]
-        if len(exchangeable) > 1:
-            yield tuple(exchangeable)
-
-
-def _outline(problem: Problem, nodes: list[Node]) -> tuple[object, ...]:
-    """Return what the devices of a machine are, with pools and cards numbered as they first occur."""
-    pools: dict[str | None, int] = {None: 0}
-    cards: dict[str, int] = {}
-    lines: list[object] = []
-    for node in nodes:
-        drawn = tuple(pools.setdefault(pool, len(pools)) for pool in node.pools)
-        host = pools.setdefault(node.host_pool, len(pools))
-        occupied = tuple(cards.setdefault(card, len(cards)) for card in node.cards)
-        draws = None if node.draws is None else (node.draws.host_bytes_per_second, node.draws.shape)
-        lines.append((node.budget_bytes, node.bytes_per_second, node.stage_ns, drawn, host, occupied, draws))
-    budgets = tuple(problem.pools_by_name[pool].budget_bytes for pool in pools if pool is not None)
-    return (*lines, budgets)
-
-
-def _same_links(problem: Problem, devices: tuple[Device, ...], one: tuple[int, ...], other: tuple[int, ...]) -> bool:
-    """Return whether every link stays the same when two machines are exchanged."""
-    if not problem.links.pairs:
-        return True
-    swapped = {**dict(zip(one, other, strict=True)), **dict(zip(other, one, strict=True))}
-    names = [device.node.name for device in devices]
-    return all(
-        problem.link(names[d], names[e]) == problem.link(names[swapped.get(d, d)], names[swapped.get(e, e)])
-        for d in range(len(devices))
-        for e in range(len(devices))
-        if d != e
-    )
-
-
 def placed_in(problem: Problem, sizes: Sizes, placement: Placement) -> Placed | None:
-    """Return a placement by device, in the one of its exchangeable forms that the model has; None where it has none."""
-    number_of = {device.node.name: d for d, device in enumerate(sizes.devices)}
-    if any(stage.node not in number_of for stage in placement.stages):
+    """Return a placement by class, in the one of its exchangeable forms that the model has; None where it has none."""
+    class_of = {member.name: c for c, number in enumerate(sizes.classes) for member in problem.classes[number].members}
+    stages = placement.stages
+    if len(stages) > sizes.stages or any(stage.node not in class_of for stage in stages):
         return None
-    if sizes.most_machines is not None and nodes_used(problem, placement) > sizes.most_machines:
+    if sizes.most_nodes is not None and nodes_used(problem, placement) > sizes.most_nodes:
         return None
-    order = _exchanged(sizes, [number_of[stage.node] for stage in placement.stages])
-    held: list[Held | None] = [None] * len(sizes.devices)
-    for d, stage in zip(order, placement.stages, strict=True):
-        away = Counter(kind for index in stage.offloaded for kind, items in enumerate(sizes.kinds) if index in items)
-        held[d] = Held(stage.start, stage.end, tuple(away[kind] for kind in range(len(sizes.kinds))))
-    return Placed(placement, tuple(held), tuple(order))
-
-
-def _exchanged(sizes: Sizes, order: list[int]) -> list[int]:
-    """Return the devices with earlier twins, and earlier members of classes, in front of later ones."""
+    order = [class_of[stage.node] for stage in stages]
     for machines in sizes.twins:
-        ranked = sorted(machines, key=lambda numbers: min((order.index(d) for d in numbers if d in order), default=999))
+        ranked = sorted(
+            machines, key=lambda positions: min((order.index(c) for c in positions if c in order), default=len(order))
+        )
         renamed = {
-            d: instead
-            for numbers, target in zip(ranked, machines, strict=True)
-            for d, instead in zip(numbers, target, strict=True)
+            c: instead
+            for positions, targets in zip(ranked, machines, strict=True)
+            for c, instead in zip(positions, targets, strict=True)
         }
-        order = [renamed.get(d, d) for d in order]
-    free: dict[int, list[int]] = {}
-    for d, device in enumerate(sizes.devices):
-        free.setdefault(device.group, []).append(d)
-    return [free[sizes.devices[d].group].pop(0) for d in order]
+        order = [renamed.get(c, c) for c in order]
+    kind_of = {i: q for q, kind in enumerate(sizes.kinds) for i in kind}
+    held = []
+    for c, stage in zip(order, stages, strict=True):
+        away = Counter(kind_of[i] for i in stage.offloaded)
+        held.append(Held(stage.start, stage.end, c, tuple(away[q] for q in range(len(sizes.kinds)))))
+    return Placed(placement, tuple(held))

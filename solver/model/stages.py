@@ -42,9 +42,28 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from solver.limits import Limits
+    from solver.model.chain import Chain, Frame
     from solver.problem import Placement, Problem
 
-__all__ = ["Sizes", "Variables", "alone", "build", "hint", "load", "sizes_of"]
+__all__ = [
+    "Sizes",
+    "Variables",
+    "alone",
+    "build",
+    "ends",
+    "first",
+    "hint",
+    "hops",
+    "last",
+    "load",
+    "measured",
+    "nonempty",
+    "once",
+    "one",
+    "order",
+    "pins",
+    "sizes_of",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +152,7 @@ def declare(model: cp_model.CpModel, sizes: Sizes) -> Variables:
     )
 
 
-def ends(model: cp_model.CpModel, v: Variables, sizes: Sizes) -> None:
+def ends(model: cp_model.CpModel, v: Chain, sizes: Frame) -> None:
     """The first stage starts at item 0, the last ends behind the last item."""
     model.add(v.cut[0] == 0)
     model.add(v.cut[-1] == sizes.items)
@@ -146,7 +165,7 @@ def prefix(model: cp_model.CpModel, v: Variables, sizes: Sizes) -> None:
         model.add_allowed_assignments([cut, amount], table)
 
 
-def one(model: cp_model.CpModel, v: Variables) -> None:
+def one(model: cp_model.CpModel, v: Chain) -> None:
     """A used stage has one class, and used stages come before unused ones."""
     for k, used in enumerate(v.used):
         model.add_exactly_one([*v.use[k], used.negated()])
@@ -155,14 +174,14 @@ def one(model: cp_model.CpModel, v: Variables) -> None:
     model.add(v.used[0] == 1)
 
 
-def nonempty(model: cp_model.CpModel, v: Variables, sizes: Sizes, least: int) -> None:
+def nonempty(model: cp_model.CpModel, v: Chain, sizes: Frame, least: int) -> None:
     """A used stage holds at least so many items, an unused one none."""
     for k, used in enumerate(v.used):
         model.add(v.cut[k + 1] - v.cut[k] >= least * used)
         model.add(v.cut[k + 1] - v.cut[k] <= sizes.items * used)
 
 
-def once(model: cp_model.CpModel, v: Variables, sizes: Sizes) -> None:
+def once(model: cp_model.CpModel, v: Chain, sizes: Frame) -> None:
     """No more stages of a class than it has nodes."""
     for c, count in enumerate(sizes.counts):
         if count < sizes.stages:
@@ -175,7 +194,7 @@ def memory(model: cp_model.CpModel, v: Variables, sizes: Sizes) -> None:
         model.add(load(v, k) - sizes.shared * alone(v, k) <= capacity(v, sizes.caps, k))
 
 
-def pins(model: cp_model.CpModel, v: Variables, problem: Problem, sizes: Sizes) -> None:
+def pins(model: cp_model.CpModel, v: Chain, problem: Problem, sizes: Frame) -> None:
     """The stage on a pinned item's node contains the item."""
     for item, node in problem.rules.pins:
         c = _position(problem, sizes, node)
@@ -188,14 +207,14 @@ def pins(model: cp_model.CpModel, v: Variables, problem: Problem, sizes: Sizes) 
             model.add(v.cut[k + 1] > item).only_enforce_if(v.use[k][c])
 
 
-def first(model: cp_model.CpModel, v: Variables, problem: Problem, sizes: Sizes) -> None:
+def first(model: cp_model.CpModel, v: Chain, problem: Problem, sizes: Frame) -> None:
     """The first stage is on the node named for it."""
     if problem.rules.first is not None:
         c = _position(problem, sizes, problem.rules.first)
         model.add_bool_or([] if c is None else [v.use[0][c]])
 
 
-def last(model: cp_model.CpModel, v: Variables, problem: Problem, sizes: Sizes) -> None:
+def last(model: cp_model.CpModel, v: Chain, problem: Problem, sizes: Frame) -> None:
     """The last used stage is on the node named for it."""
     if problem.rules.last is None:
         return
@@ -208,7 +227,7 @@ def last(model: cp_model.CpModel, v: Variables, problem: Problem, sizes: Sizes) 
         model.add_implication(v.use[k][c], v.used[k + 1].negated())
 
 
-def order(model: cp_model.CpModel, v: Variables, problem: Problem, sizes: Sizes) -> None:
+def order(model: cp_model.CpModel, v: Chain, problem: Problem, sizes: Frame) -> None:
     """Of two nodes named in an order, the later never has a stage before the earlier's."""
     named = [c for node in problem.rules.order if (c := _position(problem, sizes, node)) is not None]
     for number, a in enumerate(named):
@@ -217,7 +236,7 @@ def order(model: cp_model.CpModel, v: Variables, problem: Problem, sizes: Sizes)
                 model.add_at_most_one([v.use[k][b], *(v.use[later][a] for later in range(k + 1, sizes.stages))])
 
 
-def measured(model: cp_model.CpModel, v: Variables, problem: Problem, sizes: Sizes) -> None:
+def measured(model: cp_model.CpModel, v: Chain, problem: Problem, sizes: Frame) -> None:
     """A node with measured times holds no more blocks than they were measured for."""
     for c, index in enumerate(sizes.classes):
         times = problem.classes[index].members[0].stage_ns
@@ -226,7 +245,7 @@ def measured(model: cp_model.CpModel, v: Variables, problem: Problem, sizes: Siz
                 model.add(v.cut[k + 1] - v.cut[k] <= len(times)).only_enforce_if(v.use[k][c])
 
 
-def hops(model: cp_model.CpModel, v: Variables, problem: Problem, sizes: Sizes) -> None:
+def hops(model: cp_model.CpModel, v: Chain, problem: Problem, sizes: Frame) -> None:
     """No two stages in a row are joined by a forbidden link."""
     for a, b in _forbidden(problem, sizes):
         for k in range(sizes.stages - 1):
@@ -246,7 +265,7 @@ def room(model: cp_model.CpModel, v: Variables, problem: Problem, sizes: Sizes) 
         model.add(held <= capacity(v, sizes.budgets, k))
 
 
-def alone(v: Variables, k: int) -> cp_model.LinearExpr | int:
+def alone(v: Chain, k: int) -> cp_model.LinearExpr | int:
     """Return 1 if stage k holds everything, else 0: no second stage is used."""
     if k > 0:
         return 0
@@ -282,14 +301,14 @@ def hint(model: cp_model.CpModel, v: Variables, problem: Problem, sizes: Sizes, 
             model.add_hint(literal, int(c == chosen))
 
 
-def _position(problem: Problem, sizes: Sizes, node: str) -> int | None:
+def _position(problem: Problem, sizes: Frame, node: str) -> int | None:
     for position, index in enumerate(sizes.classes):
         if any(member.name == node for member in problem.classes[index].members):
             return position
     return None
 
 
-def _forbidden(problem: Problem, sizes: Sizes) -> Iterator[tuple[int, int]]:
+def _forbidden(problem: Problem, sizes: Frame) -> Iterator[tuple[int, int]]:
     if not problem.has_forbidden_links:
         return
     for a, source in enumerate(sizes.classes):

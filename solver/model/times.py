@@ -27,10 +27,23 @@ from solver.measures import hop_ns, slowest_ns, stage_ns, transfer_ns
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from solver.model.chain import Chain, Frame
     from solver.model.stages import Sizes, Variables
     from solver.problem import Placement, Problem
 
-__all__ = ["Times", "hint_times", "latency", "times_of"]
+__all__ = [
+    "Clock",
+    "Counts",
+    "Times",
+    "clock_of",
+    "counts_of",
+    "hint_times",
+    "hop",
+    "hops_of",
+    "latency",
+    "slowest",
+    "times_of",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,17 +83,17 @@ def times_of(model: cp_model.CpModel, v: Variables, problem: Problem, sizes: Siz
     for c, index in enumerate(sizes.classes):
         is_measured = problem.classes[index].members[0].stage_ns is not None
         alike.setdefault((is_measured, _table(problem, sizes, c)), []).append(c)
-    hops, transfers = _hops(problem, sizes, hop_ns), _hops(problem, sizes, transfer_ns)
+    hops, transfers = hops_of(problem, sizes, hop_ns), hops_of(problem, sizes, transfer_ns)
     longest = max(*(max(table) for _, table in alike), *map(max, transfers), 1)
     stages = range(sizes.stages)
     clocks, counts = [], []
     time_of = tuple(model.new_int_var(0, longest, f"time[{k}]") for k in stages)
     for number, ((is_measured, table), classes) in enumerate(alike.items()):
         if not is_measured:
-            clocks.append(_clock(model, v, table, number))
+            clocks.append(clock_of(model, v, table, number))
             taken: list[cp_model.LinearExpr] = [after - before for before, after in pairwise(clocks[-1].at)]
         else:
-            counts.append(_counts(model, v, table, number))
+            counts.append(counts_of(model, v, table, number))
             taken = [cp_model.LinearExpr.weighted_sum(row, list(table)) for row in counts[-1].literals]
         time(model, v, time_of, taken, classes)
     times = Times(
@@ -109,7 +122,7 @@ def time(
             model.add(time_of[k] >= amount).only_enforce_if(v.use[k][c])
 
 
-def hop(model: cp_model.CpModel, v: Variables, times: Times, hops: list[list[int]]) -> None:
+def hop(model: cp_model.CpModel, v: Chain, times: Times, hops: list[list[int]]) -> None:
     """A hop takes what the link between the classes of its two stages takes."""
     for k, amount in enumerate(times.hop):
         for a, row in enumerate(hops):
@@ -118,7 +131,7 @@ def hop(model: cp_model.CpModel, v: Variables, times: Times, hops: list[list[int
                     model.add(amount >= duration * (v.use[k][a] + v.use[k + 1][b] - 1))
 
 
-def slowest(model: cp_model.CpModel, v: Variables, times: Times, transfers: list[list[int]]) -> None:
+def slowest(model: cp_model.CpModel, v: Chain, times: Times, transfers: list[list[int]]) -> None:
     """The slowest is at least every stage's time and every transfer's."""
     if times.slowest is None:
         return
@@ -166,14 +179,16 @@ def _table(problem: Problem, sizes: Sizes, c: int) -> tuple[int, ...]:
     return (*measured, *(0 for _ in range(sizes.items + 1 - len(measured))))
 
 
-def _clock(model: cp_model.CpModel, v: Variables, table: tuple[int, ...], number: int) -> Clock:
+def clock_of(model: cp_model.CpModel, v: Chain, table: tuple[int, ...], number: int) -> Clock:
+    """Declare the time of the blocks before every cut, tied to it by a table."""
     at = tuple(model.new_int_var(0, table[-1], f"clock[{k},{number}]") for k in range(len(v.cut)))
     for cut, variable in zip(v.cut, at, strict=True):
         model.add_allowed_assignments([cut, variable], list(enumerate(table)))
     return Clock(table, at)
 
 
-def _counts(model: cp_model.CpModel, v: Variables, table: tuple[int, ...], number: int) -> Counts:
+def counts_of(model: cp_model.CpModel, v: Chain, table: tuple[int, ...], number: int) -> Counts:
+    """Declare how many blocks every stage has, up to so many as were measured."""
     rows = []
     for k in range(len(v.used)):
         literals = tuple(model.new_bool_var(f"count[{k},{number},{n}]") for n in range(len(table)))
@@ -184,6 +199,7 @@ def _counts(model: cp_model.CpModel, v: Variables, table: tuple[int, ...], numbe
     return Counts(table, tuple(rows))
 
 
-def _hops(problem: Problem, sizes: Sizes, of: Callable[[Problem, str, str], int]) -> list[list[int]]:
+def hops_of(problem: Problem, sizes: Frame, of: Callable[[Problem, str, str], int]) -> list[list[int]]:
+    """Return what a hop takes from a device of every class to one of every class."""
     names = [problem.classes[index].members[0].name for index in sizes.classes]
     return [[of(problem, source, target) for target in names] for source in names]

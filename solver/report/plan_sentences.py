@@ -60,7 +60,9 @@ def remarks(plan: Plan) -> tuple[str, ...]:
     """Say why a search ended early, where it did."""
     outcome, interrupted = plan.outcome, plan.solution.interrupted
     if outcome is Outcome.FEASIBLE:
-        why = "The search was interrupted" if interrupted else "The limits ran out"
+        # The search for replicas may end before its limits: some of its bounds stay short of what is possible.
+        ended = "The search ended" if plan.problem.rules.replicas else "The limits ran out"
+        why = "The search was interrupted" if interrupted else ended
         return (f"{why} before every objective was proved; this is the best plan found.",)
     if outcome is Outcome.OPTIMAL and interrupted:
         return ("The search was interrupted while it chose among equally good plans: the next run may show another.",)
@@ -213,6 +215,8 @@ def _rules(rules: Rules) -> str:
         parts.append(f"at most {count(rules.max_nodes, 'node')}")
     if rules.min_blocks > 1:
         parts.append(f"at least {rules.min_blocks} blocks a node")
+    if rules.replicas:
+        parts.append("nodes may share a stage, and chains run side by side")
     return "; ".join(parts)
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from solver.objectives import Sense
+from solver.projection import seam_pairs
 from solver.report.amounts import GIBIBYTES, gap_text, ranges, ratio, scale_for, shown_value, size
 from solver.report.grid import Bar, Bars, Grid
 from solver.report.terminal import Cell, Style, Styled
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from solver.closed_form import PlanCheck
     from solver.planning import Plan
@@ -69,8 +70,8 @@ def stages_grid(plan: Plan) -> Grid:
     scale = scale_of(plan)
     kinds = [kind for kind in _KINDS if kind == "weights" or any(_bytes_of(kind, stage) for stage in plan.stages)]
     rows = [
-        (str(number), stage.node, _blocks(plan, stage), *_sizes(scale, kinds, (stage,)))
-        for number, stage in enumerate(plan.stages, start=1)
+        (number, stage.node, _blocks(plan, stage), *_sizes(scale, kinds, (stage,)))
+        for number, stage in zip(stage_numbers(plan.stages), plan.stages, strict=True)
     ]
     bars: list[Bar | None] = [
         Bar(tuple(_bytes_of(kind, stage) for kind in kinds), stage.budget_bytes) for stage in plan.stages
@@ -88,6 +89,22 @@ def stages_grid(plan: Plan) -> Grid:
         names=1,
         bars=Bars("load of budget", 3, tuple(kinds), tuple(bars)),
     )
+
+
+def stage_numbers(stages: tuple[PlanStage, ...]) -> list[str]:
+    """Return the number of every stage along its chain, behind that of the chain where there are several.
+
+    Nodes that share a stage share its number.
+    """
+    several = any(stage.chain for stage in stages)
+    numbers: list[str] = []
+    reached: dict[int, tuple[int, int]] = {}
+    for stage in stages:
+        number, start = reached.get(stage.chain, (0, -1))
+        number += stage.start != start
+        reached[stage.chain] = (number, stage.start)
+        numbers.append(f"{stage.chain + 1}.{number}" if several else str(number))
+    return numbers
 
 
 def _sizes(scale: Scale, kinds: Sequence[str], stages: tuple[PlanStage, ...]) -> tuple[str, ...]:
@@ -124,11 +141,10 @@ def _percent(amount: int, whole: int) -> str:
 
 def seams_grid(plan: Plan) -> Grid | None:
     """Return what crosses the seams, equal ones in one row; None where nothing is known about them."""
-    alike: dict[tuple[str, ...], list[int]] = {}
-    for number, (seam, stage, following) in enumerate(
-        zip(plan.seams, plan.stages, plan.stages[1:], strict=False), start=1
-    ):
-        rate = plan.problem.link(stage.node, following.node).bytes_per_second
+    alike: dict[tuple[str, ...], dict[str, None]] = {}
+    numbers = stage_numbers(plan.stages)
+    for seam, (source, target) in zip(plan.seams, seam_pairs(plan.stages), strict=True):
+        rate = plan.problem.link(plan.stages[source].node, plan.stages[target].node).bytes_per_second
         crossing = (
             size(seam.bytes_per_token) if seam.bytes_per_token else "",
             size(seam.prefill_bytes) if seam.prefill_bytes else "",
@@ -136,12 +152,12 @@ def seams_grid(plan: Plan) -> Grid | None:
             _latency(seam.latency_ns) if seam.latency_ns else "",
             "" if rate is None else _rate(rate),
         )
-        alike.setdefault(crossing, []).append(number)
+        alike.setdefault(crossing, {})[numbers[source]] = None
     titles = ("a token", "prefill", "indices a query", "latency", "link rate")
     kept = [place for place in range(len(titles)) if any(crossing[place] for crossing in alike)]
     if not kept:
         return None
-    rows = [(ranges(numbers), *(crossing[place] or "–" for place in kept)) for crossing, numbers in alike.items()]
+    rows = [(_together(after), *(crossing[place] or "–" for place in kept)) for crossing, after in alike.items()]
     return Grid(
         titles=("seam after #", *(titles[place] for place in kept)),
         rows=tuple(rows),
@@ -150,6 +166,11 @@ def seams_grid(plan: Plan) -> Grid | None:
         names=None,
         bars=None,
     )
+
+
+def _together(numbers: Iterable[str]) -> str:
+    chained = [number for number in numbers if not number.isdecimal()]
+    return ", ".join(chained) if chained else ranges(int(number) for number in numbers)
 
 
 def _latency(duration_ns: int) -> str:

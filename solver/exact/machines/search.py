@@ -17,7 +17,7 @@ from solver.exact.machines.machine_runs import MachineRuns, machine_runs
 from solver.exact.machines.prices import amounts_of, prices_of, split
 from solver.exact.machines.runs import steps_of
 from solver.exact.states import TableError, lay_out
-from solver.limits import kept_by
+from solver.limits import NO_LIMITS, kept_by
 from solver.problem import Placement, Stage
 from solver.rules import violations
 
@@ -71,6 +71,8 @@ class MachineSearch:
         self.problem = problem
         self._ready: tuple[Fleet, tuple[Steps, ...], States, Amounts] | None = None
         self._refused = False
+        # Under the same limits another aim asks for the same use of memories.
+        self._known: tuple[Limits, dict[tuple[object, ...], StageCosts]] = (NO_LIMITS, {})
         self._sets: dict[tuple[object, ...], Sets] = {}
 
     @property
@@ -118,7 +120,9 @@ class MachineSearch:
         fleet, steps, states, amounts = self.ready
         prices = prices_of(amounts, aim)
         hops = hops_of(self.problem, fleet, limits, prices)
-        known: dict[tuple[object, ...], StageCosts] = {}
+        if self._known[0] != limits:
+            self._known = (limits, {})
+        known = self._known[1]
         runs: list[MachineRuns] = []
         for number, machine in enumerate(fleet.machines):
             runs.append(

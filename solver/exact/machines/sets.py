@@ -54,7 +54,7 @@ class Needs:
 
 @dataclass(frozen=True, eq=False)
 class Sets:
-    """All combinations by rising cost: `numbers`, shape (combinations, sizes), what they relieve and cost at least.
+    """All combinations by rising cost: `numbers`, shape (sizes, combinations), what they relieve and cost at least.
 
     `kinds[s]` are the kinds of a size, the cheapest first; `quickest` is the same by time alone, None without a limit.
     """
@@ -112,14 +112,14 @@ class Sets:
             fits = self.relieved[at] >= needs.excess_bytes[part][:, None]
             costs = self.costs[at]
             for size, extra in enumerate(extras):
-                numbers = self.numbers[at, size]
+                numbers = self.numbers[size][at]
                 fits &= numbers <= counts[part, size][:, None]
-                clipped = np.minimum(numbers, extra.shape[1] - 1)
                 if len(self.kinds[size]) > 1:
+                    clipped = np.minimum(numbers, extra.shape[1] - 1)
                     costs = costs + extra[part[:, None], clipped]
             if longer is not None and needs.slack_ns is not None:
                 times = sum(
-                    table[part[:, None], np.minimum(self.numbers[at, size], table.shape[1] - 1)]
+                    table[part[:, None], np.minimum(self.numbers[size][at], table.shape[1] - 1)]
                     for size, table in enumerate(longer)
                 )
                 fits &= times <= needs.slack_ns[part][:, None]
@@ -198,4 +198,4 @@ def sets_of(choices: Choices, never: int, dtype: type, *, slack: bool) -> Sets:
     if slack:
         by_time = replace(choices, units=choices.penalties_ns)
         quickest = sets_of(by_time, _NEVER, np.int64, slack=False)
-    return Sets(choices, kinds, np.ascontiguousarray(numbers.T[order]), relieved[order], costs[order], never, quickest)
+    return Sets(choices, kinds, np.ascontiguousarray(numbers[:, order]), relieved[order], costs[order], never, quickest)

@@ -78,6 +78,7 @@ CHANGES: list[tuple[type, str, str, object]] = [
     (RuleOptions, "--order desk-2,desk-1", "inputs.problem.rules.order", ["desk-2", "desk-1"]),
     (RuleOptions, "--exclude bench", "inputs.problem.rules.exclude", ["bench"]),
     (RuleOptions, "--max-nodes 9", "inputs.problem.rules.max_nodes", 9),
+    (RuleOptions, "--replicas", "stages.2.role", "replica"),
 ]
 
 

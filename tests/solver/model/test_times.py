@@ -155,7 +155,7 @@ def test_a_clock_shows_the_time_of_the_blocks_before_a_cut(cut: int, expected: i
     """Both ways: no later, and no earlier."""
     for sign in (1, -1):
         model, v, _ = declared()
-        clock = times._clock(model, v, (0, 4, 4, 11), 0)
+        clock = times.clock_of(model, v, (0, 4, 4, 11), 0)
         model.add(v.cut[1] == cut)
 
         assert sign * expected == least(model, sign * clock.at[1])
@@ -164,7 +164,7 @@ def test_a_clock_shows_the_time_of_the_blocks_before_a_cut(cut: int, expected: i
 @pytest.mark.parametrize("count", [0, 1, 2, 3])
 def test_a_count_is_the_number_of_blocks_between_two_cuts(count: int) -> None:
     model, v, _ = declared()
-    counts = times._counts(model, v, (0, 9, 2, 5), 0)
+    counts = times.counts_of(model, v, (0, 9, 2, 5), 0)
     model.add(v.cut[1] == 0)
     model.add(v.cut[2] == count)
     chosen = cp_model.LinearExpr.weighted_sum(list(counts.literals[1]), [0, 9, 2, 5])

@@ -1,0 +1,1 @@
+"""Provers of throughput with replicated stages and parallel chains."""
