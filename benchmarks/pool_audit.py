@@ -26,10 +26,12 @@ from solver.cluster_file import parse_cluster
 from solver.effort import Effort
 from solver.engines.generic import generic
 from solver.errors import AuditError, InputError
-from solver.planning import Setting, plan
+from solver.objectives import objectives_named
+from solver.planning import Setting, project
 from solver.problem import Rules
 from solver.recheck import findings
 from solver.report.plan_json import PlanInputs, plan_document
+from solver.solve import solve
 from solver.workload import AUTOMATIC_WIDTH, Choices, IndexerRule, Offload, Workload
 from tensors import synthetic
 
@@ -98,13 +100,15 @@ def document_of(model: Inventory, seed: int, counts: Counter[str]) -> dict[str, 
     try:
         built = generic(model, cluster, workload, _RULES, choices)
         setting = Setting(model, cluster, workload, "generic", built.notes, None, None, choices)
-        found = plan(built.problem, wanted, _EFFORT, setting=setting)
+        solution = solve(built.problem, objectives_named(wanted), _EFFORT)
     except InputError:
         counts["questions that cannot be asked"] += 1
         return None
-    counts[found.outcome.value] += 1
-    if not found.stages:
+    counts[solution.outcome.value] += 1
+    if solution.placement is None:
+        # Why nothing fits is another question.
         return None
+    found = project(built.problem, setting, solution, solution.placement)
     options = (("objective", wanted),)
     inputs = PlanInputs(model="tiny-experts", model_path=None, effort=_EFFORT, options=options)
     document: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(plan_document(found, inputs, timings=False)))
