@@ -141,8 +141,8 @@ def _inventories(
 def _unread_note(unread: Unread) -> str:
     problem = unread.problem.rstrip(".")
     return (
-        f"{unread.name}: its headers cannot be read ({problem}). Its quantisation is that of its name, its shape that of "
-        "an artifact beside it."
+        f"{unread.name}: its headers cannot be read ({problem}). Its quantisation is that of its name, "
+        "its shape that of an artifact beside it."
     )
 
 
