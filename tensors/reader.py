@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
 
+from tensors.errors import TensorsError
 from tensors.grouping import group
 from tensors.inventory import Inventory, ModelFile
-from tensors.parts import CONFIG, choose
+from tensors.parts import CONFIG, choose, part_name
 from tensors.sources import TIME_LIMIT_SECONDS, visit, visit_every
 
 if TYPE_CHECKING:
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from tensors.header import FileHeader
     from tensors.sources import Folder
 
-__all__ = ["read", "read_every", "read_from"]
+__all__ = ["Unread", "read", "read_every", "read_from"]
 
 
 def read(
@@ -46,19 +48,52 @@ def read(
     return visit(location, read_here, cache=cache, time_limit_seconds=time_limit_seconds)
 
 
+class Unread(NamedTuple):
+    """A model whose headers cannot be read, with what its files say: `name` is that of the first of `parts`."""
+
+    name: str
+    parts: int
+    size_bytes: int
+    problem: str
+
+
 def read_every(
     location: str | os.PathLike[str], *, cache: bool = True, time_limit_seconds: float = TIME_LIMIT_SECONDS
-) -> tuple[Inventory, ...]:
+) -> tuple[Inventory | Unread, ...]:
     """Read the headers of every model at a location: in a folder and the folders in it, or in a repository.
 
+    Tensors of types that are not known are listed with the bytes they take up in the file.
+
     Raises:
-        SourceError, FormatError: as for `read`.
+        SourceError, FormatError: as for `read`, where there is one model, or none of several can be read.
     """
 
-    def read_here(places: Sequence[tuple[Folder, str]]) -> tuple[Inventory, ...]:
-        return tuple(read_from(folder, name, allow_unknown_types=False) for folder, name in places)
+    def read_here(places: Sequence[tuple[Folder, str]]) -> tuple[Inventory | Unread, ...]:
+        found: list[Inventory | Unread] = []
+        errors: list[TensorsError] = []
+        for folder, name in places:
+            try:
+                found.append(read_from(folder, name, allow_unknown_types=True))
+            except TensorsError as error:
+                errors.append(error)
+                if len(places) == 1:
+                    raise
+                found.append(_unread(folder, name, error))
+        if len(errors) == len(places):
+            raise errors[0]
+        return tuple(found)
 
     return visit_every(location, read_here, cache=cache, time_limit_seconds=time_limit_seconds)
+
+
+def _unread(folder: Folder, name: str, error: TensorsError) -> Unread:
+    part = part_name(name)
+    names = [name] if part is None else [part.sibling(number) for number in range(1, part.total + 1)]
+    sizes = []
+    for one in names:
+        with suppress(TensorsError), folder.open(one) as source:
+            sizes.append(source.size)
+    return Unread(name, len(names), sum(sizes), str(error))
 
 
 def read_from(folder: Folder, name: str | None, *, allow_unknown_types: bool) -> Inventory:

@@ -14,10 +14,11 @@ from solver.example import sample_cluster_text
 from solver.options.exo import read_cards
 from solver.options.gpustack import read_workers
 from solver.options.machines import cluster_of_pool, pool_of_cluster
-from solver.options.models import Offered, offered
+from solver.options.models import Offered, named, offered
 from solver.options.policy import DEFAULT_POLICY
 from solver.options.pool_file import PoolFile, read_pool
 from tensors.errors import ArchitectureError
+from tensors.reader import Unread
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,10 +80,11 @@ def options_question(
             machines = cluster_of_pool(nodes, policy)
     if output.reads(InputFormat.EXO):
         return _of_cards(models, nodes, machines, policy, request)
-    inventories, remarks = _inventories(models, reading, file)
-    context = _context(request, file, inventories)
-    offers = _offers(inventories, file, context, request)
-    return OptionsQuestion(offers, nodes, machines, policy, context, (), remarks)
+    found, remarks = _inventories(models, reading, file)
+    context = _context(request, file, found)
+    offers = _offers(found, file, context, request)
+    notes = tuple(_unread_note(one) for one in found if isinstance(one, Unread))
+    return OptionsQuestion(offers, nodes, machines, policy, context, notes, remarks)
 
 
 def _of_cards(
@@ -118,7 +120,7 @@ def _machines(models: Sequence[str], cluster: ClusterOptions) -> Cluster:
 
 def _inventories(
     models: Sequence[str], reading: ReadOptions, file: PoolFile | None
-) -> tuple[tuple[Inventory, ...], tuple[str, ...]]:
+) -> tuple[tuple[Inventory | Unread, ...], tuple[str, ...]]:
     if models:
         found = tuple(inventory for model in models for inventory in reading.read_every(model))
         remark = "The artifacts of the pool are passed over: models are named."
@@ -136,26 +138,40 @@ def _inventories(
     return (example_inventory(),), (remark,)
 
 
-def _context(request: RequestOptions, file: PoolFile | None, inventories: Sequence[Inventory]) -> int:
+def _unread_note(unread: Unread) -> str:
+    problem = unread.problem.rstrip(".")
+    return (
+        f"{unread.name}: its headers cannot be read ({problem}). Its quantisation is that of its name, "
+        "its shape that of an artifact beside it."
+    )
+
+
+def _context(request: RequestOptions, file: PoolFile | None, found: Sequence[Inventory | Unread]) -> int:
     if request.context is not None:
         return request.context
     if file is not None and file.context_tokens is not None:
         return file.context_tokens
-    trained = [inventory.architecture.context_tokens for inventory in inventories]
+    trained = [one.architecture.context_tokens for one in found if not isinstance(one, Unread)]
     return min([DEFAULT_CONTEXT_TOKENS, *(tokens for tokens in trained if tokens is not None)])
 
 
 def _offers(
-    inventories: Sequence[Inventory], file: PoolFile | None, context: int, request: RequestOptions
+    found: Sequence[Inventory | Unread], file: PoolFile | None, context: int, request: RequestOptions
 ) -> tuple[Offered, ...]:
-    if not inventories:
+    if not found:
         artifacts = () if file is None else file.artifacts or ()
         return tuple(Offered(artifact, None, None) for artifact in artifacts)
-    found = []
-    for inventory in inventories:
-        try:
-            found.append(offered(inventory, context, request.kv, request.cache_bytes_per_token))
-        except ArchitectureError as error:
-            advice = "Give --cache-bytes-per-token to go on without that rule."
-            raise ArchitectureError(error.model, f"{error.problem} {advice}") from None
-    return tuple(found)
+    offers: list[Offered] = []
+    first = next(_offer(one, context, request) for one in found if not isinstance(one, Unread))
+    for one in found:
+        like = offers[-1] if offers else first
+        offers.append(named(one, like.artifact) if isinstance(one, Unread) else _offer(one, context, request))
+    return tuple(offers)
+
+
+def _offer(inventory: Inventory, context: int, request: RequestOptions) -> Offered:
+    try:
+        return offered(inventory, context, request.kv, request.cache_bytes_per_token)
+    except ArchitectureError as error:
+        advice = "Give --cache-bytes-per-token to go on without that rule."
+        raise ArchitectureError(error.model, f"{error.problem} {advice}") from None

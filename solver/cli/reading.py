@@ -12,6 +12,7 @@ from tensors.sources import TIME_LIMIT_SECONDS
 
 if TYPE_CHECKING:
     from tensors.inventory import Inventory
+    from tensors.reader import Unread
 
 __all__ = ["MODEL", "MODEL_HELP", "ReadOptions"]
 
@@ -58,8 +59,8 @@ class ReadOptions:
             time_limit_seconds=self.read_timeout,
         )
 
-    def read_every(self, model: str) -> tuple[Inventory, ...]:
-        """Return the inventories of all models at a location.
+    def read_every(self, model: str) -> tuple[Inventory | Unread, ...]:
+        """Return the inventories of all models at a location, and the names of those that cannot be read.
 
         Raises:
             TensorsError: one cannot be read.

@@ -38,7 +38,8 @@ def like_place(kind: Kind, nodes: int, cards: int, fabric: str) -> Place:
     """Return the place of so many nodes with so many equal cards each; hosts have none."""
     if kind.type.family is Family.HOST:
         label = "CPU" if nodes == 1 else f"{nodes} nodes × {host_label(kind)}"
-        return Place(cpu=True, gpu_class="", fabric="", gpus_per_node=0, nodes=nodes, cards=0, label=label)
+        cards = nodes if nodes > 1 else 0
+        return Place(cpu=True, gpu_class="", fabric="", gpus_per_node=0, nodes=nodes, cards=cards, label=label)
     inside = f"{cards} × {kind.label}"
     on = f" on {fabric}" if fabric else ""
     return Place(

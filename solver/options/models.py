@@ -17,8 +17,9 @@ from tensors.parts import part_name
 
 if TYPE_CHECKING:
     from tensors.inventory import Inventory
+    from tensors.reader import Unread
 
-__all__ = ["Offered", "artifact_of", "offered", "workload_of"]
+__all__ = ["Offered", "artifact_of", "named", "offered", "workload_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,24 @@ def offered(
     """
     workload = workload_of(inventory, context_tokens, cache_types, bytes_per_token)
     return Offered(artifact_of(inventory, workload), inventory, workload)
+
+
+def named(unread: Unread, like: Artifact) -> Offered:
+    """Return a model whose headers cannot be read by its name and size, with the shape of another of its repository."""
+    part = part_name(unread.name)
+    stem, _, form = (part.stem + part.suffix if part else unread.name).rpartition(".")
+    return Offered(
+        Artifact(
+            name=stem,
+            format=form.lower(),
+            size_bytes=unread.size_bytes,
+            shards=unread.parts,
+            quant=quant_of(stem),
+            shape=like.shape,
+        ),
+        None,
+        None,
+    )
 
 
 def workload_of(

@@ -38,8 +38,8 @@ class Verdict(StrEnum):
 class Place:
     """Where an option is. `gpus_per_node` is None where nodes differ; `gpu_class` and `fabric` are "" where none is.
 
-    `cards` counts all cards, and hosts beside cards as one each; it is 0 on processors alone. `cpu` says that some of
-    it runs on a processor.
+    `cards` counts all cards, and of several memories every host as one; it is 0 in one host. `cpu` says that some of it
+    runs on a processor.
     """
 
     cpu: bool

@@ -83,8 +83,7 @@ def unlike_place(mix: Mix) -> Place:
         fabric="",
         gpus_per_node=None,
         nodes=mix.nodes,
-        # Beside cards a host counts as one: else more cards in place of hosts would seem worse.
-        cards=0 if families == {Family.HOST} else len(mix.devices),
+        cards=len(mix.devices),
         label=listed if mix.nodes == 1 else f"{mix.nodes} nodes: {listed}",
     )
 

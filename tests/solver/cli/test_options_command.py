@@ -161,6 +161,23 @@ def test_models_are_asked_of_both_side_by_side(tmp_path: Path, cluster: Path, la
     assert 80 == large[1]["stages"][-1]["end"]
 
 
+def test_a_file_whose_header_cannot_be_read_is_taken_by_its_name(
+    tmp_path: Path, cluster: Path, layerfit: Layerfit
+) -> None:
+    write("llama-3.2-1b", tmp_path / "m")
+    (tmp_path / "m" / "Llama-3.2-1B-Q8_0.gguf").write_bytes(b"GGUF" + bytes(1000))
+    document = json.loads(layerfit("options", tmp_path / "m", "--cluster", cluster, "--json").out)
+    found = [one for one in document["options"] if one["artifact"] == "Llama-3.2-1B-Q8_0"]
+
+    assert {("Q8_0", 1004, "simple", "not asked")} == {
+        (one["quant"], one["bytes"], one["method"], one["verdict"]) for one in found
+    }
+    assert document["notes"][0].startswith("Llama-3.2-1B-Q8_0.gguf: its headers cannot be read (")
+    assert document["notes"][0].endswith(
+        "Its quantisation is that of its name, its shape that of an artifact beside it."
+    )
+
+
 def test_arithmetic_alone_asks_no_solver(tmp_path: Path, cluster: Path, layerfit: Layerfit) -> None:
     file = write("llama-3.2-1b", tmp_path / "m")[0]
     document = json.loads(layerfit("options", file, "--cluster", cluster, "--method", "simple", "--json").out)

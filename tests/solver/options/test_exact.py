@@ -51,11 +51,12 @@ def test_unlike_cards_of_one_node_and_of_several_hold_what_neither_kind_holds() 
 
 
 def test_hosts_together_hold_what_none_holds_alone() -> None:
+    """Each host counts as a card there, so that what leaves more room is first."""
     machines = cluster(node("a", host_gb=32), node("b", host_gb=32), node("c", host_gb=40, unified=True))
 
     assert [
-        "2 nodes × CPU of 32 GB",
         "2 nodes: 1 × unified-40g + 1 × CPU of 32 GB",
+        "2 nodes × CPU of 32 GB",
     ] == labels(ask([offer("llama-3.1-70b")], machines))
 
 
