@@ -10,9 +10,10 @@ from support.offers import offer
 
 from solver.engines.llamacpp import compute
 from solver.engines.llamacpp.compute_recall import Recall, shape_key
+from solver.engines.llamacpp.movable import all_blocks_pattern
 from solver.engines.llamacpp.needs import ComputeNeed, compute_need, planned_settings
 from solver.engines.llamacpp.profile import CPU, DEFAULT_BUILD, backend_of, profile_of
-from solver.workload import IndexerRule, Workload
+from solver.workload import IndexerRule, Offload, Workload
 
 if TYPE_CHECKING:
     from tensors import Inventory
@@ -36,24 +37,27 @@ def heavier(inventory: Inventory) -> Inventory:
     return replace(inventory, tensors=tensors)
 
 
-def need(inventory: Inventory, devices: int) -> ComputeNeed:
+def need(inventory: Inventory, devices: int, moved: str | None = None) -> ComputeNeed:
     settings = planned_settings(PROFILE, inventory, WORKLOAD)
-    return compute_need(PROFILE, inventory, settings, (backend_of("CUDA0"), CPU), devices=devices)
+    return compute_need(PROFILE, inventory, settings, (backend_of("CUDA0"), CPU), devices=devices, moved=moved)
 
 
 @pytest.mark.parametrize("name", ["tiny", "tiny-experts", "llama-3.2-1b", "llama-3.1-70b"])
 @pytest.mark.parametrize("devices", [1, 3])
-def test_a_quantisation_gets_what_it_would_get_alone(name: str, devices: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("moved", [None, all_blocks_pattern(Offload.EXPERTS), all_blocks_pattern(Offload.FFN)])
+def test_a_quantisation_gets_what_it_would_get_alone(
+    name: str, devices: int, moved: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     other = heavier(model(name))
     monkeypatch.setattr(compute, "_simulated_peaks", Recall())
     monkeypatch.setattr(compute, "_fused", Recall())
-    alone = need(other, devices)
+    alone = need(other, devices, moved)
     monkeypatch.setattr(compute, "_simulated_peaks", Recall())
     monkeypatch.setattr(compute, "_fused", Recall())
-    need(model(name), devices)
+    need(model(name), devices, moved)
 
     # Another object of the same model, so that nothing is remembered under its identity.
-    assert alone == need(replace(other), devices)
+    assert alone == need(replace(other), devices, moved)
 
 
 def test_an_answer_stands_only_while_copied_weights_have_the_same_sizes() -> None:
