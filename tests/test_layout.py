@@ -18,7 +18,7 @@ LAYERS = (
     ("flow", "pool_loads"),
     ("limits", "needs"),
     ("cluster_build", "effort", "facts_file", "objectives", "toml_tables"),
-    ("bounds", "cluster_file", "engines", "pooled_bounds", "question", "rules"),
+    ("bounds", "cluster_file", "engines", "pooled_bounds", "question", "rules", "solution"),
     ("baselines", "descent", "example", "exact"),
     ("model", "replicated"),
     ("provers",),

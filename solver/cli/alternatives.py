@@ -15,7 +15,8 @@ from solver.cli.question import question_of
 from solver.errors import InputError
 from solver.objectives import objectives_named
 from solver.problem_file import checked
-from solver.solve import Outcome, solve
+from solver.solution import Outcome
+from solver.solve import solve
 from solver.wording import several
 from solver.workload import EngineName, Offload
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from solver.cli.search_options import ObjectiveOptions, RuleOptions
     from solver.effort import Effort
     from solver.planning import Setting
-    from solver.solve import Solution
+    from solver.solution import Solution
 
 __all__ = ["best_question"]
 

@@ -14,7 +14,7 @@ from solver.frontier import Point, best_by_nodes, unbeaten
 from solver.objectives import OBJECTIVES, Objective, objectives_named
 from solver.problem_file import problem_to_document
 from solver.report.frontier import frontier_document, frontier_table, frontier_text
-from solver.solve import Outcome
+from solver.solution import Outcome
 
 if TYPE_CHECKING:
     from solver.cli.options import PlanOutputOptions, ProblemOptions

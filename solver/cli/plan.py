@@ -21,7 +21,7 @@ from solver.objectives import objectives_named
 from solver.planning import plan as solve_plan
 from solver.problem_file import problem_to_document
 from solver.report.plan_json import PlanInputs, plan_document, ranks_of
-from solver.solve import Outcome
+from solver.solution import Outcome
 from solver.workload import USUAL_CHOICES
 from tensors.sources import shown_location
 

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 from solver.measures import stage_load
 from solver.objectives import OBJECTIVES
 from solver.problem import Links
-from solver.solve import Outcome, solve
+from solver.solution import Outcome
+from solver.solve import solve
 from solver.wording import counted
 
 if TYPE_CHECKING:
     from solver.effort import Effort
     from solver.problem import Node, Problem
-    from solver.solve import Solution
+    from solver.solution import Solution
 
 __all__ = ["Cut", "CutStage", "Cutter"]
 

@@ -18,14 +18,15 @@ from solver.objectives import objectives_named
 from solver.problem import Ends, Link, LinkPair, Links
 from solver.problem_file import checked
 from solver.provers import ClosedForm, ConstraintSolver, ExactSearch
-from solver.solve import Outcome, solve
+from solver.solution import Outcome
+from solver.solve import solve
 
 if TYPE_CHECKING:
     from support.problems import Best
 
     from solver.problem import Problem
     from solver.provers import Prover
-    from solver.solve import Solution
+    from solver.solution import Solution
 
 EFFORT = Effort(time_limit_seconds=60, deterministic_limit=None, workers=1, seed=0)
 LISTS = (

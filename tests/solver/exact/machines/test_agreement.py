@@ -19,7 +19,8 @@ from solver.objectives import OBJECTIVES
 from solver.pooled_bounds import POOLED_BOUNDS
 from solver.provers import MachineProver
 from solver.question import Question
-from solver.solve import Outcome, solve
+from solver.solution import Outcome
+from solver.solve import solve
 
 if TYPE_CHECKING:
     from solver.limits import Limits, Value
