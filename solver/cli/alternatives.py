@@ -21,10 +21,10 @@ from solver.wording import several
 from solver.workload import EngineName, Offload
 
 if TYPE_CHECKING:
-    from solver.cli.options import ClusterOptions, EngineOptions, ProblemOptions, WorkloadOptions
     from solver.cli.question import Question
     from solver.cli.reading import ReadOptions
-    from solver.cli.search_options import ObjectiveOptions, RuleOptions
+    from solver.cli.search_flags import ObjectiveOptions, RuleOptions
+    from solver.cli.shared_flags import ClusterOptions, EngineOptions, ProblemOptions, WorkloadOptions
     from solver.effort import Effort
     from solver.planning import Setting
     from solver.solution import Solution
