@@ -33,7 +33,12 @@ LISTS = (
     "context,latency",
     "headroom,throughput",
 )
-CASES = [(method, ruled, hundred) for method in ("search", "model") for ruled in (False, True) for hundred in range(10)]
+CASES = [
+    (method, ruled, hundred)
+    for method, hundreds in (("search", 10), ("model", 5))
+    for ruled in (False, True)
+    for hundred in range(hundreds)
+]
 
 
 @pytest.mark.parametrize(("method", "ruled", "hundred"), CASES)
