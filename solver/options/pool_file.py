@@ -135,12 +135,24 @@ def pool_from_bytes(content: bytes, where: str) -> PoolFile:
     if document.artifacts is not None and (document.shape is None or document.context is None):
         absent = "shape" if document.shape is None else "context"
         raise InputError(f"{where}, {absent}", "it is missing; expected it beside artifacts. Add it.")
+    _check_names([part.id for part in document.nodes], where)
     return PoolFile(
         nodes=tuple(_node(part, f"{where}, nodes[{number}]") for number, part in enumerate(document.nodes)),
         policy=_policy(document.policy, f"{where}, policy"),
         context_tokens=document.context,
         artifacts=_artifacts(document),
     )
+
+
+def _check_names(names: list[str], where: str) -> None:
+    """Refuse a node that is listed twice: its memory would be counted twice."""
+    seen: set[str] = set()
+    for number, name in enumerate(names):
+        if name in seen:
+            raise InputError(
+                f"{where}, nodes[{number}].id", f"{quoted(name)} is taken; expected one id a node. Rename one of them."
+            )
+        seen.add(name)
 
 
 def _artifacts(document: _Document) -> tuple[Artifact, ...] | None:

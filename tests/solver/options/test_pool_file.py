@@ -110,6 +110,10 @@ def test_what_is_free_may_be_unknown() -> None:
         (changed(shape=None), "pool.json, shape: it is missing; expected it beside artifacts. Add it."),
         (changed(context=None), "pool.json, context: it is missing; expected it beside artifacts. Add it."),
         (
+            changed(nodes=[node(id="a"), node(id="b"), node(id="a")]),
+            'pool.json, nodes[2].id: "a" is taken; expected one id a node. Rename one of them.',
+        ),
+        (
             changed(nodes=[node(free_gpus=3)]),
             "pool.json, nodes[0].free_gpus: 3 of 2 cards; expected no more than there are. Correct it.",
         ),
