@@ -25,7 +25,8 @@ from solver.effort import Effort
 from solver.objectives import OBJECTIVES
 from solver.problem import Placement
 from solver.rules import violations
-from solver.solve import Outcome, solve
+from solver.solution import Outcome
+from solver.solve import solve
 
 if TYPE_CHECKING:
     from solver.comparison import Figures

@@ -16,7 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from solver.cli.options import EngineName, WorkloadOptions
+from solver.cli.shared_flags import EngineName, WorkloadOptions
 from solver.engines.generic import generic
 from solver.example import EXAMPLE_CLUSTER_NAME, example_cluster, example_cluster_text
 from solver.planning import plan

@@ -13,7 +13,8 @@ from solver.objectives import OBJECTIVES, objectives_named
 from solver.problem import Placement
 from solver.provers import provers_for
 from solver.rules import violations
-from solver.solve import Outcome, solve
+from solver.solution import Outcome
+from solver.solve import solve
 
 if TYPE_CHECKING:
     from collections.abc import Callable

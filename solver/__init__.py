@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from solver.problem import Placement as Placement
     from solver.problem import Problem as Problem
     from solver.problem_file import read_problem as read_problem
-    from solver.solve import Outcome as Outcome
+    from solver.solution import Outcome as Outcome
 
 _HOMES = {
     "AuditError": "solver.errors",
     "Cluster": "solver.cluster",
     "Effort": "solver.effort",
     "InputError": "solver.errors",
-    "Outcome": "solver.solve",
+    "Outcome": "solver.solution",
     "Placement": "solver.problem",
     "Plan": "solver.planning",
     "Problem": "solver.problem",

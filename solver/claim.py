@@ -13,7 +13,7 @@ from solver.objectives import Objective, objectives_named
 from solver.problem import Placement, Problem, Stage
 from solver.problem_file import problem_from_document
 from solver.report.plan_json import PLAN_SCHEMA
-from solver.solve import Outcome  # noqa: TC001 - msgspec reads annotations when it builds the tables
+from solver.solution import Outcome  # noqa: TC001 - msgspec reads annotations when it builds the tables
 from solver.wording import quoted, shortened
 
 if TYPE_CHECKING:

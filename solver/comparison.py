@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from solver.limits import Value
     from solver.objectives import Objective
     from solver.problem import Problem
-    from solver.solve import Solution
+    from solver.solution import Solution
 
 __all__ = ["PLAN", "Entry", "Figures", "Overfull", "compare", "measured"]
 

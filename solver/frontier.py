@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from solver.effort import Clock, Effort, Progress, silent
 from solver.measures import nodes_used
 from solver.objectives import Sense
-from solver.solve import Outcome, Solution, solve
+from solver.solution import Outcome, Solution
+from solver.solve import solve
 
 if TYPE_CHECKING:
     from solver.objectives import Objective

@@ -12,7 +12,8 @@ from solver.objectives import Objective, objectives_named
 from solver.pool_loads import pools_of
 from solver.projection import check_of, seams_of, stages_of, transfers_of
 from solver.reasons import reasons_why_infeasible
-from solver.solve import Outcome, Solution, solve
+from solver.solution import Outcome, Solution
+from solver.solve import solve
 from solver.wording import counted
 from solver.workload import USUAL_CHOICES
 from tensors.units import format_bytes

@@ -10,7 +10,7 @@ from solver.cluster import Cluster
 from solver.engines.generic import generic
 from solver.planning import plan
 from solver.problem import Node, Problem, Rules
-from solver.solve import Outcome
+from solver.solution import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,7 +11,7 @@ from solver.conflict import conflicting_rules, without_rules
 from solver.effort import Clock, Effort
 from solver.measures import stage_load
 from solver.pool_loads import machine_budgets
-from solver.solve import Outcome
+from solver.solution import Outcome
 from solver.suggestions import fitting_changes
 from solver.trials import Trials
 from solver.wording import exact_size

@@ -27,7 +27,8 @@ from solver.report.plan_json import (
     transfer_document,
 )
 from solver.rules import violations
-from solver.solve import Outcome, Solution, solve
+from solver.solution import Outcome, Solution
+from solver.solve import solve
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

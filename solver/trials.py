@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from solver.objectives import OBJECTIVES
-from solver.solve import Solution, solve
+from solver.solve import solve
 
 if TYPE_CHECKING:
     from solver.effort import Clock
     from solver.problem import Problem
+    from solver.solution import Solution
 
 __all__ = ["Trials"]
 

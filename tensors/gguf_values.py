@@ -78,7 +78,11 @@ class Cursor:
         return layout.unpack_from(self.data, start)
 
     def string(self, longest: int, what: str) -> bytes:
-        """Read a string of at most `longest` bytes and step behind it."""
+        """Read a string of at most `longest` bytes and step behind it.
+
+        Raises:
+            FormatError: it is longer, or the file ends before it does.
+        """
         start = self.position
         (length,) = self.take("Q")
         if length > longest:

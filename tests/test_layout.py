@@ -18,7 +18,7 @@ LAYERS = (
     ("flow", "pool_loads"),
     ("limits", "needs"),
     ("cluster_build", "effort", "facts_file", "objectives", "toml_tables"),
-    ("bounds", "cluster_file", "engines", "pooled_bounds", "question", "rules"),
+    ("bounds", "cluster_file", "engines", "pooled_bounds", "question", "rules", "solution"),
     ("baselines", "descent", "example", "exact"),
     ("model", "replicated"),
     ("provers",),
@@ -154,3 +154,14 @@ def test_closed_forms_share_no_code_with_the_solver() -> None:
         inner = {name for name in imports(parsed(path)) if name.startswith("solver.")}
 
         assert set() == {name for name in inner if not name.startswith("solver.closed_form")} - allowed
+
+
+ROOMS = sorted({path.relative_to(REPOSITORY / "solver").parts[0] for path in MODULES if "solver" in path.parts})
+UNLISTED = {"__init__.py", "__main__.py", "errors.py", "version.py"}
+
+
+@pytest.mark.parametrize("room", [name for name in ROOMS if name not in UNLISTED])
+def test_the_map_of_the_code_names_every_room(room: str) -> None:
+    text = (REPOSITORY / "docs" / "architecture.md").read_text(encoding="utf-8")
+
+    assert room in text

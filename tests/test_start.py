@@ -30,7 +30,7 @@ def test_help_imports_no_solver_and_no_array_library(arguments: list[str], repos
 
 def test_help_imports_no_command(repository: Path) -> None:
     """Their modules are found when they run."""
-    code = "from solver.cli import main\nmain(['--help'])\nimport sys\nassert 'solver.cli.options' not in sys.modules"
+    code = "from solver.cli import main\nmain(['--help'])\nimport sys\nassert 'solver.cli.plan' not in sys.modules"
 
     assert [] == heavy_modules(code, repository)
 

@@ -18,7 +18,8 @@ from benchmarks.public.helix import CLUSTERS, PUBLISHED, ceiling, chain_problem,
 from benchmarks.public.helix_referee import flow_in_program
 from solver.effort import Effort
 from solver.objectives import objectives_named
-from solver.solve import Outcome, solve
+from solver.solution import Outcome
+from solver.solve import solve
 
 __all__ = ["main"]
 

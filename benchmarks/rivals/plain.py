@@ -11,7 +11,7 @@ from solver.measures import block_ns, hop_ns, transfer_ns
 from solver.objectives import OBJECTIVES
 from solver.problem import Placement, Stage
 from solver.rules import violations
-from solver.solve import Outcome
+from solver.solution import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

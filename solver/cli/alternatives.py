@@ -15,18 +15,19 @@ from solver.cli.question import question_of
 from solver.errors import InputError
 from solver.objectives import objectives_named
 from solver.problem_file import checked
-from solver.solve import Outcome, solve
+from solver.solution import Outcome
+from solver.solve import solve
 from solver.wording import several
 from solver.workload import EngineName, Offload
 
 if TYPE_CHECKING:
-    from solver.cli.options import ClusterOptions, EngineOptions, ProblemOptions, WorkloadOptions
     from solver.cli.question import Question
     from solver.cli.reading import ReadOptions
-    from solver.cli.search_options import ObjectiveOptions, RuleOptions
+    from solver.cli.search_flags import ObjectiveOptions, RuleOptions
+    from solver.cli.shared_flags import ClusterOptions, EngineOptions, ProblemOptions, WorkloadOptions
     from solver.effort import Effort
     from solver.planning import Setting
-    from solver.solve import Solution
+    from solver.solution import Solution
 
 __all__ = ["best_question"]
 

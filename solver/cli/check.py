@@ -11,7 +11,7 @@ from solver.claim import read_claim
 from solver.cli.output import write_document, write_text
 from solver.cli.reading import ReadOptions
 from solver.cli.run import ExitCode
-from solver.cli.search_options import LimitOptions
+from solver.cli.search_flags import LimitOptions
 from solver.effort import Effort
 from solver.recheck import Finding, findings, reproved, same_model
 from solver.report.terminal import escape

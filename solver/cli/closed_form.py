@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from solver.cli.closed_form_flags import FactorOptions, RouteOptions, SeamOptions, SourceOptions, TierOptions
 from solver.cli.closed_form_inputs import Asked, asked, memories, pool_notes, prefill_tokens, seam_widths
-from solver.cli.closed_form_options import FactorOptions, RouteOptions, SeamOptions, SourceOptions, TierOptions
 from solver.cli.inputs import cluster_of
-from solver.cli.options import ClusterOptions, WorkloadOptions
 from solver.cli.output import OutputOptions, paint, write_document, write_table, write_text
 from solver.cli.reading import MODEL, ReadOptions
 from solver.cli.run import ExitCode
-from solver.cli.search_options import LimitOptions
+from solver.cli.search_flags import LimitOptions
+from solver.cli.shared_flags import ClusterOptions, WorkloadOptions
 from solver.closed_form import MemoryView, plan_all_tiers, plan_route, plan_seams
 from solver.effort import Effort
 from solver.errors import UsageError

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from solver.cli.options import DEFAULT_CONTEXT_TOKENS, EngineName
+from solver.cli.shared_flags import DEFAULT_CONTEXT_TOKENS, EngineName
 from solver.closed_form import NodeMemory, PooledMemory, ReservePolicy
 from solver.closed_form.numbers import gib
 from solver.closed_form.route import MemoryView
@@ -18,9 +18,9 @@ from tensors.errors import ArchitectureError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from solver.cli.closed_form_options import SourceOptions
-    from solver.cli.options import WorkloadOptions
+    from solver.cli.closed_form_flags import SourceOptions
     from solver.cli.reading import ReadOptions
+    from solver.cli.shared_flags import WorkloadOptions
     from solver.closed_form import Memory
     from solver.closed_form.target import Target
     from solver.cluster import Cluster, ClusterNode, Reserve

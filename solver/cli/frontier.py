@@ -8,17 +8,17 @@ from solver.cli.files import write_file
 from solver.cli.output import document_text, paint, write_note, write_table, write_text
 from solver.cli.progress import shown_progress
 from solver.cli.run import ExitCode
-from solver.cli.search_options import FrontierOptions, ObjectiveOptions
+from solver.cli.search_flags import FrontierOptions, ObjectiveOptions
 from solver.errors import UsageError
 from solver.frontier import Point, best_by_nodes, unbeaten
 from solver.objectives import OBJECTIVES, Objective, objectives_named
 from solver.problem_file import problem_to_document
 from solver.report.frontier import frontier_document, frontier_table, frontier_text
-from solver.solve import Outcome
+from solver.solution import Outcome
 
 if TYPE_CHECKING:
-    from solver.cli.options import PlanOutputOptions, ProblemOptions
     from solver.cli.question import Question
+    from solver.cli.shared_flags import PlanOutputOptions, ProblemOptions
     from solver.effort import Effort
 
 __all__ = ["show_frontier"]

@@ -9,7 +9,7 @@ from solver.errors import UsageError
 from solver.example import example_cluster, sample_cluster_text
 
 if TYPE_CHECKING:
-    from solver.cli.options import ClusterOptions
+    from solver.cli.shared_flags import ClusterOptions
     from solver.cluster import Cluster
 
 __all__ = ["cluster_of"]

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from solver.cli.values import cache_types, choice, one, positive_seconds, whole_number
+from solver.cli.flag_kinds import CACHE_TYPES, SECONDS, count
+from solver.cli.values import choice
 from solver.errors import UsageError
 from solver.report.table import TableFormat
 from solver.wording import either, quoted, suggestion
@@ -68,31 +69,21 @@ class RequestOptions:
 
     context: Annotated[
         int | None,
+        count(0, of="TOKENS"),
         Parameter(
-            converter=whole_number(0),
-            n_tokens=1,
-            metavar="TOKENS",
             help="llama.cpp's pool of tokens, or vLLM's longest sequence; 0 for no cache. "
-            "[default: the pool's; else 16384, or the trained length when that is smaller]",
+            "[default: the pool's; else 16384, or the trained length when that is smaller]"
         ),
     ] = None
     kv: Annotated[
         tuple[str, str] | None,
-        Parameter(
-            converter=one(cache_types),
-            n_tokens=1,
-            metavar="TYPE",
-            help="Type of the cache, or of keys and values: TYPE or K,V. [default: q8_0; bf16 for safetensors]",
-        ),
+        CACHE_TYPES,
+        Parameter(help="Type of the cache, or of keys and values: TYPE or K,V. [default: q8_0; bf16 for safetensors]"),
     ] = None
     cache_bytes_per_token: Annotated[
         int | None,
-        Parameter(
-            converter=whole_number(0),
-            n_tokens=1,
-            metavar="BYTES",
-            help="Cache bytes for each token over the whole model, in place of the architecture's rule.",
-        ),
+        count(0, of="BYTES"),
+        Parameter(help="Cache bytes for each token over the whole model, in place of the architecture's rule."),
     ] = None
     method: Annotated[
         AskedMethod,
@@ -105,12 +96,8 @@ class RequestOptions:
     ] = AskedMethod.BOTH
     time_limit: Annotated[
         float,
-        Parameter(
-            converter=one(positive_seconds),
-            n_tokens=1,
-            metavar="SECONDS",
-            help="Seconds for one question of the solver.",
-        ),
+        SECONDS,
+        Parameter(help="Seconds for one question of the solver."),
     ] = 10.0
 
 
@@ -122,12 +109,8 @@ class OptionsOutput:
     best: Annotated[bool, Parameter(show_default=False, help="Show the best option alone.")] = False
     explain: Annotated[
         int | None,
-        Parameter(
-            converter=whole_number(1),
-            n_tokens=1,
-            metavar="RANK",
-            help="Say why the option of this rank stands there, and what would raise it.",
-        ),
+        count(1, of="RANK"),
+        Parameter(help="Say why the option of this rank stands there, and what would raise it."),
     ] = None
     json: Annotated[bool, Parameter(show_default=False, help="Write one JSON document and nothing else.")] = False
     format: Annotated[

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from solver.cli.inputs import cluster_of
-from solver.cli.options import DEFAULT_CONTEXT_TOKENS, ClusterOptions
 from solver.cli.options_flags import InputFormat
+from solver.cli.shared_flags import DEFAULT_CONTEXT_TOKENS, ClusterOptions
 from solver.errors import UsageError
 from solver.example import sample_cluster_text
 from solver.options.exo import read_cards

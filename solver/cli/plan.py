@@ -9,19 +9,19 @@ from cyclopts import Parameter
 
 from solver.cli.alternatives import best_question
 from solver.cli.files import check_apart, check_folder, write_file
-from solver.cli.options import ClusterOptions, EngineOptions, PlanOutputOptions, ProblemOptions, WorkloadOptions
 from solver.cli.output import document_text, paint, write_note, write_text
 from solver.cli.progress import shown_progress
 from solver.cli.question import Question
 from solver.cli.reading import MODEL_HELP, ReadOptions
 from solver.cli.run import ExitCode
-from solver.cli.search_options import FrontierOptions, LimitOptions, ObjectiveOptions, RuleOptions
+from solver.cli.search_flags import FrontierOptions, LimitOptions, ObjectiveOptions, RuleOptions
+from solver.cli.shared_flags import ClusterOptions, EngineOptions, PlanOutputOptions, ProblemOptions, WorkloadOptions
 from solver.effort import Effort
 from solver.objectives import objectives_named
 from solver.planning import plan as solve_plan
 from solver.problem_file import problem_to_document
 from solver.report.plan_json import PlanInputs, plan_document, ranks_of
-from solver.solve import Outcome
+from solver.solution import Outcome
 from solver.workload import USUAL_CHOICES
 from tensors.sources import shown_location
 

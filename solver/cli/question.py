@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from solver.cli.inputs import cluster_of
-from solver.cli.options import ClusterOptions, EngineOptions, WorkloadOptions
 from solver.cli.reading import ReadOptions
 from solver.cli.rule_names import with_members
-from solver.cli.search_options import RuleOptions
+from solver.cli.search_flags import RuleOptions
+from solver.cli.shared_flags import ClusterOptions, EngineOptions, WorkloadOptions
 from solver.engines.table import ENGINES
 from solver.engines.variants import ModelVariants
 from solver.errors import UsageError
@@ -21,7 +21,7 @@ from tensors.errors import ArchitectureError
 from tensors.sources import has_scheme
 
 if TYPE_CHECKING:
-    from solver.cli.options import ProblemOptions
+    from solver.cli.shared_flags import ProblemOptions
     from solver.cluster import Cluster
     from solver.engines.table import Engine
     from solver.problem import Problem, Rules

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from solver.cli.values import one, positive_seconds
+from solver.cli.flag_kinds import SECONDS
 from tensors.sources import TIME_LIMIT_SECONDS
 
 if TYPE_CHECKING:
@@ -35,12 +35,8 @@ class ReadOptions:
     ] = False
     read_timeout: Annotated[
         float,
-        Parameter(
-            converter=one(positive_seconds),
-            n_tokens=1,
-            metavar="SECONDS",
-            help="Seconds for all headers of a distant model.",
-        ),
+        SECONDS,
+        Parameter(help="Seconds for all headers of a distant model."),
     ] = TIME_LIMIT_SECONDS
 
     def read(self, model: str, *, allow_unknown_types: bool = False) -> Inventory:

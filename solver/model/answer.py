@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ortools.sat.python import cp_model
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from solver.effort import Clock
     from solver.problem import Placement
 
-__all__ = ["LONGEST_PRESOLVED_NS", "NONE_EXISTS", "NOT_TRIED", "Answer", "answer_of"]
+__all__ = ["LONGEST_PRESOLVED_NS", "NONE_EXISTS", "NOT_TRIED", "Answer", "answer_of", "least", "settled"]
 
 _FOUND = (cp_model.OPTIMAL, cp_model.FEASIBLE)
 # Beyond this presolve of OR-Tools 9.15 loses placements (docs/decisions.md): a stage or hop of a second and more.
@@ -72,3 +72,37 @@ def answer_of(
         settled=status in (cp_model.OPTIMAL, cp_model.INFEASIBLE),
         interrupted=interrupted,
     )
+
+
+def least(
+    model: cp_model.CpModel,
+    cost: cp_model.LinearExprT,
+    unit: int,
+    at_least: int,
+    report: Callable[[int, int], None],
+    run: Callable[[Callable[[int, int], None]], Answer],
+) -> Answer:
+    """Return what a run shows that makes a cost small; `cost` is in so many units, all else in full.
+
+    `at_least` is a cost that is known to be needed, 0 where nothing is known.
+    """
+    model.add(cost >= -(-at_least // unit))
+    model.minimize(cost)
+    answer = run(lambda value, bound: report(value * unit, bound * unit))
+    return replace(answer, lower=None if answer.lower is None else answer.lower * unit)
+
+
+def settled(
+    model: cp_model.CpModel, choice: cp_model.LinearExprT, best: Answer, run: Callable[[Placement | None], Answer]
+) -> Answer:
+    """Return a placement with the least of a choice, which is then fixed; not settled where that is not proved.
+
+    A choice has no constant: the solver's own bound leaves it out.
+    """
+    model.minimize(choice)
+    answer = run(best.placement)
+    if answer.placement is None or not answer.settled or answer.lower is None or answer.interrupted:
+        return Answer(best.placement, None, settled=False, interrupted=answer.interrupted)
+    model.clear_objective()  # type: ignore[no-untyped-call]  # OR-Tools leaves it untyped
+    model.add(choice == answer.lower)
+    return answer

@@ -42,7 +42,11 @@ def configured(clock: Clock, *, presolve: bool) -> cp_model.CpSolver:
 
 
 def interruptible(solver: cp_model.CpSolver, model: cp_model.CpModel, callback: Reporter | None) -> tuple[int, bool]:
-    """Solve in a thread, so that Ctrl-C stops the search and not the program."""
+    """Solve in a thread, so that Ctrl-C stops the search and not the program.
+
+    Raises:
+        Exception: whatever the solver or the callback raised.
+    """
     statuses: list[int] = []
     failures: list[Exception] = []
     # Not the thread's own `join`: one that is interrupted takes a running thread for a finished one (bpo-45274).

@@ -49,9 +49,9 @@ from typing import TYPE_CHECKING
 
 from ortools.sat.python import cp_model
 
+from solver.model.chain import ends, first, hops, last, measured, nonempty, once, one, order, pins
 from solver.model.draft import Draft
 from solver.model.pooled_variables import Built, Taken, declare, sums_of, taken_of
-from solver.model.stages import ends, first, hops, last, measured, nonempty, once, one, order, pins
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from ortools.sat.python import cp_model
 
-from solver.model.answer import LONGEST_PRESOLVED_NS, NONE_EXISTS, NOT_TRIED, Answer, answer_of
+from solver.model.answer import LONGEST_PRESOLVED_NS, NONE_EXISTS, NOT_TRIED, Answer, answer_of, least, settled
 from solver.model.pooled import build
 from solver.model.pooled_costs import cost_of, offloaded
 from solver.model.pooled_sizes import placed_in, sizes_of
 from solver.model.pooled_times import times_of
-from solver.model.times import Times, hint_times, latency
+from solver.model.times import Times, hint_times, limit_times
 from solver.problem import Placement, Stage
 
 if TYPE_CHECKING:
@@ -74,15 +74,7 @@ def minimise(
     timed = _timed(problem, sizes, limits, objective=name)
     cost = cost_of(name, timed.built, timed.taken, timed.times)
     model = timed.built.draft.model
-    model.add(cost.total >= -(-at_least // cost.unit))
-    model.minimize(cost.total)
-
-    def in_full(value: int, bound: int) -> None:
-        report(value * cost.unit, bound * cost.unit)
-
-    answer = _solve(timed, clock, start, in_full)
-    lower = None if answer.lower is None else answer.lower * cost.unit
-    return Answer(answer.placement, lower, answer.settled, answer.interrupted)
+    return least(model, cost.total, cost.unit, at_least, report, lambda shown: _solve(timed, clock, start, shown))
 
 
 def canonical_placement(problem: Problem, limits: Limits, clock: Clock, start: Placement) -> Answer:
@@ -118,18 +110,7 @@ def _stages_of(answer: Answer) -> tuple[Stage, ...]:
 
 
 def _settled(timed: _Timed, clock: Clock, best: Answer, choice: cp_model.LinearExprT) -> Answer:
-    """Return a placement with the least of a choice, which is then fixed; not settled where that is not proved.
-
-    A choice has no constant: the solver's own bound leaves it out.
-    """
-    model = timed.built.draft.model
-    model.minimize(choice)
-    answer = _solve(timed, clock, best.placement, None)
-    if answer.placement is None or not answer.settled or answer.lower is None or answer.interrupted:
-        return Answer(best.placement, None, settled=False, interrupted=answer.interrupted)
-    model.clear_objective()  # type: ignore[no-untyped-call]  # OR-Tools leaves it untyped
-    model.add(choice == answer.lower)
-    return answer
+    return settled(timed.built.draft.model, choice, best, lambda known: _solve(timed, clock, known, None))
 
 
 def _earliest_left(timed: _Timed, clock: Clock, best: Answer) -> Answer:
@@ -196,10 +177,7 @@ def _timed(problem: Problem, sizes: Sizes, limits: Limits, *, objective: str | N
     if not with_slowest and objective != "latency" and limits.max_latency_ns is None:
         return _Timed(built, taken, None)
     times = times_of(built, with_slowest=with_slowest)
-    if limits.max_latency_ns is not None:
-        model.add(latency(times) <= limits.max_latency_ns)
-    if limits.max_slowest_ns is not None and times.slowest is not None:
-        model.add(times.slowest <= limits.max_slowest_ns)
+    limit_times(model, times, limits)
     return _Timed(built, taken, times)
 
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from ortools.sat.python import cp_model
 
-from solver.model.answer import LONGEST_PRESOLVED_NS, NONE_EXISTS, NOT_TRIED, Answer, answer_of
+from solver.model.answer import LONGEST_PRESOLVED_NS, NONE_EXISTS, NOT_TRIED, Answer, answer_of, least, settled
 from solver.model.stages import Sizes, Variables, alone, build, hint, load, sizes_of
-from solver.model.times import Times, hint_times, latency, times_of
+from solver.model.times import Times, hint_times, latency, limit_times, times_of
 from solver.problem import Placement, Stage
 
 if TYPE_CHECKING:
@@ -69,15 +69,7 @@ def minimise(
     built = _built(problem, sizes, limits, objective=name)
     unit = sizes.unit_bytes if name == "load" else 1
     cost = _cost(name, built)
-    built.model.add(cost >= -(-at_least // unit))
-    built.model.minimize(cost)
-
-    def in_full(value: int, bound: int) -> None:
-        report(value * unit, bound * unit)
-
-    answer = _solve(built, clock, start, in_full)
-    lower = None if answer.lower is None else answer.lower * unit
-    return Answer(answer.placement, lower, answer.settled, answer.interrupted)
+    return least(built.model, cost, unit, at_least, report, lambda shown: _solve(built, clock, start, shown))
 
 
 def _cost(name: str, built: Built) -> cp_model.LinearExprT:
@@ -107,10 +99,7 @@ def _built(problem: Problem, sizes: Sizes, limits: Limits, *, objective: str | N
     if not with_slowest and objective != "latency" and limits.max_latency_ns is None:
         return Built(model, v, None, problem, sizes)
     times = times_of(model, v, problem, sizes, with_slowest=with_slowest)
-    if limits.max_latency_ns is not None:
-        model.add(latency(times) <= limits.max_latency_ns)
-    if limits.max_slowest_ns is not None and times.slowest is not None:
-        model.add(times.slowest <= limits.max_slowest_ns)
+    limit_times(model, times, limits)
     return Built(model, v, times, problem, sizes)
 
 
@@ -126,13 +115,9 @@ def canonical_placement(problem: Problem, limits: Limits, clock: Clock, start: P
     best = Answer(start, None, settled=True, interrupted=False)
     choices = [*(_class_number(v, k) for k in range(stages)), *(-v.cut[k] for k in range(1, stages))]
     for choice in choices:
-        model.minimize(choice)
-        answer = _solve(built, clock, best.placement, None)
-        if answer.placement is None or not answer.settled or answer.lower is None or answer.interrupted:
-            return Answer(best.placement, None, settled=False, interrupted=answer.interrupted)
-        model.clear_objective()  # type: ignore[no-untyped-call]  # OR-Tools leaves it untyped
-        model.add(choice == answer.lower)
-        best = answer
+        best = settled(model, choice, best, lambda known: _solve(built, clock, known, None))
+        if not best.settled:
+            break
     return best
 
 

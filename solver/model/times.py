@@ -27,6 +27,7 @@ from solver.measures import hop_ns, slowest_ns, stage_ns, transfer_ns
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from solver.limits import Limits
     from solver.model.chain import Chain, Frame
     from solver.model.stages import Sizes, Variables
     from solver.problem import Placement, Problem
@@ -41,6 +42,7 @@ __all__ = [
     "hop",
     "hops_of",
     "latency",
+    "limit_times",
     "slowest",
     "times_of",
 ]
@@ -147,6 +149,14 @@ def slowest(model: cp_model.CpModel, v: Chain, times: Times, transfers: list[lis
 def latency(times: Times) -> cp_model.LinearExpr:
     """Return the time of one token through all stages and hops."""
     return cp_model.LinearExpr.sum([*times.time, *times.hop])
+
+
+def limit_times(model: cp_model.CpModel, times: Times, limits: Limits) -> None:
+    """Times are within the limits on them."""
+    if limits.max_latency_ns is not None:
+        model.add(latency(times) <= limits.max_latency_ns)
+    if limits.max_slowest_ns is not None and times.slowest is not None:
+        model.add(times.slowest <= limits.max_slowest_ns)
 
 
 def hint_times(model: cp_model.CpModel, times: Times, problem: Problem, start: Placement) -> None:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from solver.measures import stage_load
 from solver.objectives import OBJECTIVES
 from solver.problem import Links
-from solver.solve import Outcome, solve
+from solver.solution import Outcome
+from solver.solve import solve
 from solver.wording import counted
 
 if TYPE_CHECKING:
     from solver.effort import Effort
     from solver.problem import Node, Problem
-    from solver.solve import Solution
+    from solver.solution import Solution
 
 __all__ = ["Cut", "CutStage", "Cutter"]
 
@@ -50,7 +52,7 @@ class Cutter:
         self._problem = replace(problem, links=Links(problem.links.default, ()))
         self._effort = effort
         self.is_open = False
-        self._cuts: dict[tuple[int, ...], Cut | None] = {}
+        self._cuts: dict[tuple[tuple[int, ...], tuple[int, ...]], Cut | None] = {}
         self._fewest: dict[tuple[int, ...], int | None] = {}
         self._contexts: dict[tuple[int, ...], int | None] = {}
 
@@ -72,13 +74,22 @@ class Cutter:
         most = f"{max(budgets) / _GB:,.3f} GB"
         return f"its blocks take {held} of the {left} that {devices} may take, and do not divide into runs up to {most}"
 
-    def cut(self, budgets: tuple[int, ...]) -> Cut | None:
-        """Return the cut over devices of these budgets that leaves the most room, None where there is none."""
+    def cut(self, budgets: tuple[int, ...], machines: tuple[int, ...] = ()) -> Cut | None:
+        """Return the cut over devices of these budgets that leaves the most room, None where there is none.
+
+        `machines` numbers the machine of each device: those of one follow one another. Empty where that is no matter.
+        """
         if not self.can_fit(budgets):
             return None
-        if budgets not in self._cuts:
-            self._cuts[budgets] = self._solve(budgets)
-        return self._cuts[budgets]
+        free = self._kept(budgets, ())
+        if free is None or _follow(free, machines):
+            return free
+        return self._kept(budgets, machines)
+
+    def _kept(self, budgets: tuple[int, ...], machines: tuple[int, ...]) -> Cut | None:
+        if (budgets, machines) not in self._cuts:
+            self._cuts[budgets, machines] = self._solve(budgets, machines)
+        return self._cuts[budgets, machines]
 
     def fewest(self, budgets: tuple[int, ...]) -> int | None:
         """Return how many devices of these suffice at least, None where all of them do not."""
@@ -99,8 +110,8 @@ class Cutter:
         # Where one device takes all, what is shared is paid once: only then can the largest block take less.
         return min(max(item.load_bytes for item in self._problem.items), self.total_bytes)
 
-    def _solve(self, budgets: tuple[int, ...]) -> Cut | None:
-        problem = self._over(budgets)
+    def _solve(self, budgets: tuple[int, ...], machines: tuple[int, ...]) -> Cut | None:
+        problem = _joined(self._over(budgets), machines)
         solution = self._asked(problem, "headroom")
         placement = solution.placement
         if placement is None:
@@ -137,3 +148,17 @@ class Cutter:
 
 def _device(pattern: Node, number: int, budget_bytes: int) -> Node:
     return replace(pattern, name=str(number), budget_bytes=budget_bytes, machine=None, bytes_per_second=None)
+
+
+def _follow(cut: Cut, machines: tuple[int, ...]) -> bool:
+    """Return whether the devices of every machine follow one another."""
+    passed = [machine for machine, _ in groupby(machines[stage.device] for stage in cut.stages)] if machines else []
+    return len(set(passed)) == len(passed)
+
+
+def _joined(problem: Problem, machines: tuple[int, ...]) -> Problem:
+    """Return the problem with its devices in their machines."""
+    if not machines:
+        return problem
+    devices = zip(problem.nodes, machines, strict=True)
+    return replace(problem, nodes=tuple(replace(device, machine=f"machine {number}") for device, number in devices))

@@ -65,18 +65,21 @@ class LlamacppBase:
         """Return what blocks may take of a memory."""
         return max(kind.allowed_bytes - self._aside_bytes[kind.type], 0)
 
-    def cut(self, kinds: Sequence[Kind]) -> DeviceCut | None:
+    def cut(self, kinds: Sequence[Kind], machines: Sequence[int] = ()) -> DeviceCut | None:
         """Return the cut over devices of these kinds, None where there is none.
+
+        `machines` numbers the machine of each, where it matters that those of one follow one another.
 
         What a device computes in is that of as many devices as one run takes. With fewer of them it may be a little
         more, which is asked for where so little room is left that it could matter.
         """
         budgets = tuple(self.budget(kind) for kind in kinds)
-        cut = self.cutter.cut(budgets)
+        cut = self.cutter.cut(budgets, tuple(machines))
         more = 0
         if cut is not None and cut.room_bytes < self._needs.compute_bytes:
             more = self._needs.more_with(len(kinds))
-            cut = self.cutter.cut(tuple(max(budget - more, 0) for budget in budgets)) if more else cut
+            less = tuple(max(budget - more, 0) for budget in budgets)
+            cut = self.cutter.cut(less, tuple(machines)) if more else cut
         return None if cut is None else DeviceCut(cut, tuple(self._aside_bytes[kind.type] + more for kind in kinds))
 
     def least_devices(self, kind: Kind) -> int | None:

@@ -151,18 +151,19 @@ def _on_fewest(
     for machine, counts in useful:
         sorts.setdefault(tuple(sorted(counts.items())), []).append(machine)
     mixes: list[Mix] = []
-    tried: set[tuple[Kind, ...]] = set()
+    # By kinds whether there is a cut; it may depend on the machines that they are in.
+    tried: dict[tuple[Kind, ...], bool] = {}
     for chosen in _sets_of_machines(sorts, count):
         if len(tried) >= _MOST_CUTS or (mixes and len(chosen) > mixes[0].nodes):
             break
         devices = _largest(chosen, most, ordered, count)
         kinds = tuple(kind for kind, _ in devices)
-        if len(kinds) < count or kinds in tried or not base.cutter.can_fit(_budgets(base, kinds)):
+        if len(kinds) < count or tried.get(kinds, False) or not base.cutter.can_fit(_budgets(base, kinds)):
             continue
         if not _has_head(base, chosen):
             continue
-        tried.add(kinds)
-        cut = base.cut(kinds)
+        cut = _cut(base, devices)
+        tried[kinds] = cut is not None
         if cut is not None:
             mixes.append(Mix(tuple(devices), cut))
     return mixes or _on_any(base, useful, ordered, most, count)
@@ -204,6 +205,14 @@ def _largest(
     return found[:count]
 
 
+def _cut(base: LlamacppBase, devices: Sequence[tuple[Kind, Machine]]) -> DeviceCut | None:
+    """Return the cut over devices, of which those of one machine follow one another."""
+    numbers: dict[int, int] = {}
+    for _, machine in devices:
+        numbers.setdefault(machine.position, len(numbers))
+    return base.cut([kind for kind, _ in devices], [numbers[machine.position] for _, machine in devices])
+
+
 def _has_head(base: LlamacppBase, machines: Sequence[Machine]) -> bool:
     """Return whether a machine has room beside its devices for what the program keeps where it is started."""
     if base.host_bytes == 0:
@@ -225,7 +234,7 @@ def _on_any(
     if taken is None or not _has_head(base, taken):
         return []
     found = _largest(taken, wanted, [kind for kind in ordered if kind in wanted], count)
-    cut = base.cut([kind for kind, _ in found])
+    cut = _cut(base, found)
     return [] if cut is None or len(found) < count else [Mix(tuple(found), cut)]
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from solver.objectives import Objective
     from solver.problem import Problem
     from solver.report.terminal import Paint
-    from solver.solve import Solution
+    from solver.solution import Solution
 
 __all__ = ["FRONTIER_SCHEMA", "frontier_document", "frontier_table", "frontier_text"]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from solver.report.grid_html import element, grid_html, harmless
 from solver.report.plan_html_style import STYLE
 from solver.report.plan_view import plan_view
-from solver.solve import Outcome
+from solver.solution import Outcome
 from solver.version import VERSION
 
 if TYPE_CHECKING:

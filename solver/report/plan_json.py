@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from solver.pool_loads import PoolLoad
     from solver.problem import Problem, Stage
     from solver.projection import PlanStage, Seam, Transfer
-    from solver.solve import Level, Solution, Unreached
+    from solver.solution import Level, Solution, Unreached
 
 __all__ = [
     "PLAN_SCHEMA",

@@ -9,7 +9,7 @@ from solver.pool_loads import machine_budgets
 from solver.report.amounts import GIBIBYTES, count, gap_text, listed, ratio
 from solver.report.grid import Fact
 from solver.report.plan_tables import scale_of
-from solver.solve import Outcome
+from solver.solution import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from solver.cluster import Cluster, Reserve
     from solver.planning import Plan
     from solver.problem import Rules
-    from solver.solve import Level
+    from solver.solution import Level
 
 __all__ = ["headline", "remarks", "request_facts", "unused_facts", "verdict"]
 

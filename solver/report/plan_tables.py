@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from solver.planning import Plan
     from solver.projection import PlanStage
     from solver.report.amounts import Scale
-    from solver.solve import Level, Unreached
+    from solver.solution import Level, Unreached
 
 __all__ = ["check_grid", "objectives_grid", "scale_of", "seams_grid", "stages_grid"]
 

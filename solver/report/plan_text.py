@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from solver.report.grid_text import grid_lines
 from solver.report.plan_view import plan_view
 from solver.report.terminal import Style, Styled, escape, fold, text_width
-from solver.solve import Outcome
+from solver.solution import Outcome
 
 if TYPE_CHECKING:
     from solver.planning import Plan

@@ -12,7 +12,7 @@ from solver.report.plan_tables import check_grid, objectives_grid, seams_grid, s
 if TYPE_CHECKING:
     from solver.planning import Plan
     from solver.report.grid import Fact, Grid
-    from solver.solve import Outcome
+    from solver.solution import Outcome
 
 __all__ = ["PlanView", "plan_view"]
 

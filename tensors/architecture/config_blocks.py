@@ -144,7 +144,11 @@ def by_interval(config: TextConfig) -> Kinds:
 
 
 def by_attention_period(config: TextConfig) -> Kinds:
-    """Blocks attend where number % attn_layer_period = attn_layer_offset, and are recurrent elsewhere."""
+    """Blocks attend where number % attn_layer_period = attn_layer_offset, and are recurrent elsewhere.
+
+    Raises:
+        MissingKey: one of the two is absent.
+    """
     layer_types = _layer_types(config)
     if layer_types is not None:
         return layer_types
@@ -170,7 +174,11 @@ def by_pattern(config: TextConfig) -> Kinds:
 
 
 def by_linear_lists(config: TextConfig) -> Kinds:
-    """`linear_attn_config.full_attn_layers` numbers, from 1, the blocks that attend; the others are recurrent."""
+    """`linear_attn_config.full_attn_layers` numbers, from 1, the blocks that attend; the others are recurrent.
+
+    Raises:
+        MissingKey: there is no such list.
+    """
     linear = config.nested("linear_attn_config")
     numbers = linear.values.get("full_attn_layers") if linear is not None else None
     if not isinstance(numbers, list):

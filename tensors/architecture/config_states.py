@@ -36,7 +36,11 @@ def mamba_state(config: TextConfig) -> tuple[int, int]:
 
 
 def mamba2_state(config: TextConfig) -> tuple[int, int]:
-    """Size a Mamba-2 block: modeling_{bamba,granitemoehybrid,falcon_h1,mamba2}.py."""
+    """Size a Mamba-2 block: modeling_{bamba,granitemoehybrid,falcon_h1,mamba2}.py.
+
+    Raises:
+        MissingKey: a width that it follows from is absent.
+    """
     inner = config.whole("mamba_d_ssm") or config.need("mamba_expand", "expand") * config.hidden_size
     groups = config.whole("mamba_n_groups", "n_groups")
     heads = config.need("mamba_n_heads", "num_heads")
@@ -64,7 +68,11 @@ def delta_state(config: TextConfig) -> tuple[int, int]:
 
 
 def kda_state(config: TextConfig) -> tuple[int, int]:
-    """Size a Kimi delta attention: modeling_kimi.py."""
+    """Size a Kimi delta attention: modeling_kimi.py.
+
+    Raises:
+        MissingKey: a width that it follows from is absent.
+    """
     linear = config.nested("linear_attn_config")
     if linear is None:
         raise MissingKey("linear_attn_config")

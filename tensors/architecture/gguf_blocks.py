@@ -76,7 +76,11 @@ def recurrent_blocks(header: Header) -> frozenset[int]:
 
 
 def feed_forward_blocks(header: Header) -> frozenset[int]:
-    """Return the blocks that are a feed-forward network alone, with neither state nor attention."""
+    """Return the blocks that are a feed-forward network alone, with neither state nor attention.
+
+    Raises:
+        MissingKey: the widths that tell them apart are absent.
+    """
     rule = families.RECURRENT.get(header.family)
     if rule is None or rule.blocks is not RecurrentBlocks.NO_KV_HEADS_NO_FEED_FORWARD:
         return frozenset()

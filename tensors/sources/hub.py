@@ -145,7 +145,11 @@ class HubFolder:
         return is_plain(name)
 
     def open(self, name: str) -> RangeSource:
-        """Open one of its files; the first byte is asked for when it is read."""
+        """Open one of its files; the first byte is asked for when it is read.
+
+        Raises:
+            SourceError: there is no such file.
+        """
         path = self._prefix + name
         file = self._listing.files.get(path)
         if file is None:

@@ -39,7 +39,11 @@ class FileSource:
         self.size = status.st_size
 
     def read(self, start: int, stop: int) -> bytes:
-        """Return bytes from `start` on: as many as come at once, none of them from `stop` on."""
+        """Return bytes from `start` on: as many as come at once, none of them from `stop` on.
+
+        Raises:
+            SourceError: the system refuses.
+        """
         self.reads += 1
         try:
             data = os.pread(self._descriptor, min(stop - start, MOST_AT_ONCE_BYTES), start)
@@ -70,7 +74,11 @@ class LocalFolder:
         self.name = path.resolve().name
 
     def names(self) -> tuple[str, ...]:
-        """Return the base names of its files, sorted."""
+        """Return the base names of its files, sorted.
+
+        Raises:
+            SourceError: the folder cannot be read.
+        """
         try:
             with os.scandir(self.path) as entries:
                 return tuple(sorted(entry.name for entry in entries if _is_file(entry)))

@@ -55,11 +55,19 @@ class WebFolder:
         self._met: dict[str, RangeSource] = {}
 
     def names(self) -> tuple[str, ...]:
-        """Refuse: servers list no files."""
+        """Refuse: servers list no files.
+
+        Raises:
+            SourceError: always.
+        """
         raise SourceError(self.location, "cannot be listed; expected the address of a file. Name one.")
 
     def has(self, name: str) -> bool:
-        """Return whether the server has a file of that name; what it sends of it is kept until the file is opened."""
+        """Return whether the server has a file of that name; what it sends of it is kept until the file is opened.
+
+        Raises:
+            SourceError: the server refuses or fails, other than by having no such file.
+        """
         source = self._source(name)
         try:
             source.meet()

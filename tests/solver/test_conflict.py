@@ -53,7 +53,7 @@ def possible(problem: Problem) -> bool:
     return next(every_placement(problem), None) is not None
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(problem=ruled_problems())
 def test_a_conflict_leaves_nothing_and_without_any_one_of_it_something(problem: Problem) -> None:
     """Where memory alone leaves nothing, no rule is needed for that."""

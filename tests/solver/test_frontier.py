@@ -18,7 +18,8 @@ from solver.effort import Effort
 from solver.errors import InputError
 from solver.frontier import Point, best_by_nodes, unbeaten
 from solver.objectives import OBJECTIVES, Sense, objectives_named
-from solver.solve import Level, Outcome, Solution, solve
+from solver.solution import Level, Outcome, Solution
+from solver.solve import solve
 
 if TYPE_CHECKING:
     from solver.effort import Progress

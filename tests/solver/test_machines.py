@@ -13,7 +13,8 @@ from solver.objectives import objectives_named
 from solver.problem import Placement, Problem, Stage
 from solver.problem_file import problem_from_document, problem_to_document
 from solver.rules import violations
-from solver.solve import Outcome, solve
+from solver.solution import Outcome
+from solver.solve import solve
 
 BRIEF = Effort(time_limit_seconds=20.0, deterministic_limit=None, workers=1, seed=0)
 

@@ -12,7 +12,8 @@ from support.timed import GB, PLAIN_OBJECTIVES, barred, growing, joined, near, t
 from solver.effort import Effort
 from solver.errors import InputError
 from solver.objectives import OBJECTIVES, objectives_named
-from solver.solve import Outcome, solve
+from solver.solution import Outcome
+from solver.solve import solve
 
 if TYPE_CHECKING:
     from solver.problem import Problem

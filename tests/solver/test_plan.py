@@ -14,7 +14,7 @@ from solver.objectives import objectives_named
 from solver.planning import plan
 from solver.problem import Link, LinkPair
 from solver.projection import Seam, Transfer
-from solver.solve import Outcome
+from solver.solution import Outcome
 
 EFFORT = Effort(time_limit_seconds=60, deterministic_limit=None, workers=1, seed=0)
 

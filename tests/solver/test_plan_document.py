@@ -22,7 +22,8 @@ from solver.planning import plan, project
 from solver.problem import Ends
 from solver.provers import provers_for
 from solver.report.plan_json import PlanInputs, instance_sha256, plan_document
-from solver.solve import Outcome, solve
+from solver.solution import Outcome
+from solver.solve import solve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

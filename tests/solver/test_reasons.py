@@ -16,7 +16,8 @@ from solver.objectives import OBJECTIVES
 from solver.planning import plan
 from solver.problem import Ends, Link, LinkPair, Problem, Rules
 from solver.reasons import reasons_why_infeasible
-from solver.solve import Outcome, Solution, solve
+from solver.solution import Outcome, Solution
+from solver.solve import solve
 
 if TYPE_CHECKING:
     from solver.objectives import Objective

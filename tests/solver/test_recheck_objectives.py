@@ -17,7 +17,7 @@ from solver.objectives import OBJECTIVES
 from solver.planning import plan, project
 from solver.problem import Placement, Stage
 from solver.recheck import reproved
-from solver.solve import Bound, Level, Outcome, Solution
+from solver.solution import Bound, Level, Outcome, Solution
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

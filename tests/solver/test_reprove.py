@@ -27,7 +27,8 @@ from solver.objectives import OBJECTIVES, objectives_named
 from solver.planning import plan, project
 from solver.problem import Placement, Stage
 from solver.recheck import Finding, Reproof, reproved
-from solver.solve import Level, Outcome, solve
+from solver.solution import Level, Outcome
+from solver.solve import solve
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

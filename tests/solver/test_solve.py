@@ -18,7 +18,8 @@ from solver.objectives import OBJECTIVES, Sense, objectives_named
 from solver.problem import Placement, Stage
 from solver.provers import ClosedForm, ConstraintSolver, ExactSearch, provers_for
 from solver.rules import violations
-from solver.solve import Outcome, solve
+from solver.solution import Outcome
+from solver.solve import solve
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from solver.limits import Value
     from solver.problem import Problem
     from solver.provers import Prover
-    from solver.solve import Solution
+    from solver.solution import Solution
 
 EFFORT = Effort(time_limit_seconds=60, deterministic_limit=None, workers=1, seed=0)
 NODES, BALANCE, LOAD = OBJECTIVES["nodes"], OBJECTIVES["balance"], OBJECTIVES["load"]

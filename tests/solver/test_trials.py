@@ -10,7 +10,8 @@ from support.problems import problem_of
 
 from solver import trials
 from solver.effort import Clock, Effort
-from solver.solve import Outcome, Solution, solve
+from solver.solution import Outcome, Solution
+from solver.solve import solve
 from solver.trials import Trials
 
 if TYPE_CHECKING:

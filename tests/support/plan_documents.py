@@ -14,7 +14,7 @@ from solver.planning import DEFAULT_EFFORT, plan, project
 from solver.problem import Ends, Placement, Stage
 from solver.recheck import findings
 from solver.report.plan_json import PlanInputs, plan_document
-from solver.solve import Bound, Level, Outcome, Solution
+from solver.solution import Bound, Level, Outcome, Solution
 from support.problems import problem_of
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from solver.engines.generic import generic
 from solver.objectives import OBJECTIVES, objectives_named
 from solver.planning import Plan, Setting, plan, project
 from solver.problem import Placement, Stage
-from solver.solve import Bound, Level, Outcome, Solution, Unreached
+from solver.solution import Bound, Level, Outcome, Solution, Unreached
 from solver.workload import IndexerRule, Workload
 from support.problems import NO_RULES, problem_of
 from tensors.architecture import Architecture

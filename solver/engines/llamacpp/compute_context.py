@@ -121,7 +121,11 @@ class Context:
         return self.weight(f"blk.{block}.{stem}.{suffix}", block)
 
     def need(self, block: int, *stems: str) -> Node:
-        """Return the first of these tensors of a block that exists."""
+        """Return the first of these tensors of a block that exists.
+
+        Raises:
+            MissingTensorError: the block has none of them.
+        """
         for stem in stems:
             node = self.of(block, stem)
             if node is not None:
@@ -165,7 +169,11 @@ class Context:
         return cache
 
     def need_bare(self, block: int, *stems: str) -> Node:
-        """Return the first of these tensors of a block that exists, named with or without a suffix."""
+        """Return the first of these tensors of a block that exists, named with or without a suffix.
+
+        Raises:
+            MissingTensorError: the block has none of them.
+        """
         for stem in stems:
             for suffix in ("", ".weight", ".bias"):
                 node = self.weight(f"blk.{block}.{stem}{suffix}", block)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from solver.engines.llamacpp.facts import FlashAttention, Program
     from tensors.cache import CacheType
 
-__all__ = ["CACHE_RAM_BYTES", "Adapters", "Draft", "Fit", "Projector", "Request", "SplitMode"]
+__all__ = ["CACHE_RAM_BYTES", "Adapters", "ContextTerms", "Draft", "Fit", "Projector", "Request", "SplitMode"]
 
 _MIB = 2**20
 
@@ -60,16 +60,13 @@ class Adapters:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """A command line. None stands for "not said".
+class ContextTerms:
+    """What a command line says of its context. None stands for "not said".
 
-    `layers` None offloads all; `layers_said` unless that is left to the engine. `shares` are 32-bit floats as given.
-    `overrides` are (regular expression, buffer), in order. `rpc_servers` are addresses, of which `devices` may name the
-    first `servers_before_devices`. `cache_ram_bytes` is None where prompts are kept without limit.
+    `draft_tokens` are drafted at once by nextn blocks (`drafts`) or by other means, 0 by none.
     """
 
     program: Program
-    model: str
     context_tokens: int | None
     slot_tokens: int | None
     sequences: int | None
@@ -84,9 +81,23 @@ class Request:
     full_windows: bool
     offloads_cache: bool
     offloads_operations: bool
+    lazy_bytes: int | None
+    drafts: bool
+    draft_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Request(ContextTerms):
+    """A command line. None stands for "not said".
+
+    `layers` None offloads all; `layers_said` unless that is left to the engine. `shares` are 32-bit floats as given.
+    `overrides` are (regular expression, buffer), in order. `rpc_servers` are addresses, of which `devices` may name the
+    first `servers_before_devices`. `cache_ram_bytes` is None where prompts are kept without limit.
+    """
+
+    model: str
     repacks: bool
     maps_files: bool | None
-    lazy_bytes: int | None
     layers: int | None
     layers_said: bool
     shares: tuple[float, ...]
@@ -97,8 +108,6 @@ class Request:
     servers_before_devices: int
     overrides: tuple[tuple[str, str], ...]
     fit: Fit
-    drafts: bool
-    draft_tokens: int
     draft: Draft | None
     projector: Projector | None
     adapters: Adapters

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from solver.engines.llamacpp import families
 from solver.engines.llamacpp.facts import FlashAttention, Program, Settings
+from solver.engines.llamacpp.request import ContextTerms
 from solver.errors import InputError
 from tensors.architecture import MissingFact
 from tensors.architecture.gguf_families import WITHOUT_CACHE
@@ -18,7 +19,6 @@ from tensors.cache import CacheKind
 
 if TYPE_CHECKING:
     from solver.engines.llamacpp.profile import Profile
-    from tensors.cache import CacheType
     from tensors.inventory import Inventory
 
 __all__ = ["ContextRequest", "settings_of"]
@@ -33,33 +33,14 @@ _SERVERS = frozenset({Program.SERVER, Program.CLI})
 
 
 @dataclass(frozen=True, slots=True)
-class ContextRequest:
-    """What is asked of a context. None stands for "not said"; `context_tokens` of 0 asks for the trained length.
+class ContextRequest(ContextTerms):
+    """What is asked of a context; `context_tokens` of 0 asks for the trained length.
 
-    `fitted` says that the engine may adapt what is not said to the memory that is free. `draft_tokens` are drafted at
-    once by nextn blocks (`drafts`) or by other means, 0 by none.
+    `fitted` says that the engine may adapt what is not said to the memory that is free.
     """
 
-    program: Program
-    context_tokens: int | None
-    slot_tokens: int | None
-    sequences: int | None
-    unified: bool | None
-    batch_tokens: int
-    micro_batch_tokens: int
-    type_k: CacheType
-    type_v: CacheType
-    draft_type_k: CacheType
-    draft_type_v: CacheType
-    flash_attention: FlashAttention
-    full_windows: bool
-    offloads_cache: bool
-    offloads_operations: bool
     maps_files: bool
-    lazy_bytes: int | None
     fitted: bool
-    drafts: bool
-    draft_tokens: int
     rolled_back_tokens: int
 
 

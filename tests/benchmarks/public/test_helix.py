@@ -25,7 +25,8 @@ from benchmarks.public.helix import (
 )
 from solver.effort import Effort
 from solver.objectives import objectives_named
-from solver.solve import Outcome, solve
+from solver.solution import Outcome
+from solver.solve import solve
 
 if TYPE_CHECKING:
     from pathlib import Path

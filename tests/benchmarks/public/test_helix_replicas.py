@@ -13,7 +13,8 @@ from benchmarks.public.helix import chain_problem, layout_of, read_instance
 from benchmarks.public.helix_referee import flow_in_program
 from solver.effort import Effort
 from solver.objectives import objectives_named
-from solver.solve import Outcome, solve
+from solver.solution import Outcome
+from solver.solve import solve
 
 if TYPE_CHECKING:
     from pathlib import Path

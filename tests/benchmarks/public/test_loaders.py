@@ -9,7 +9,7 @@ import pytest
 from benchmarks.public import exo, gpustack, parallax, prima
 from benchmarks.public.folder import PublicDataError, instances_folder
 from solver.planning import plan
-from solver.solve import Outcome
+from solver.solution import Outcome
 
 if TYPE_CHECKING:
     from pathlib import Path

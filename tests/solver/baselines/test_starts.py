@@ -17,7 +17,8 @@ from solver.problem import Placement, Problem
 from solver.provers import ClosedForm, ConstraintSolver, ExactSearch
 from solver.question import NOTHING, Question
 from solver.rules import violations
-from solver.solve import Outcome, solve
+from solver.solution import Outcome
+from solver.solve import solve
 
 EFFORT = Effort(60, None, 1, 0)
 NO_TIME = Effort(1e-9, None, 1, 0)

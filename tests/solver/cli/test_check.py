@@ -12,7 +12,7 @@ from support.problems import problem_of
 from solver.cli import check as command
 from solver.planning import plan
 from solver.recheck import Reproof
-from solver.solve import Outcome, Solution
+from solver.solution import Outcome, Solution
 from tensors import synthetic
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from solver.cli.inputs import cluster_of
-from solver.cli.options import ClusterOptions
+from solver.cli.shared_flags import ClusterOptions
 from solver.cluster import Reserve
 from solver.errors import UsageError
 from solver.example import example_cluster, sample_cluster_text

@@ -10,8 +10,8 @@ import pytest
 from support.planted import Planted, says
 from support.problems import problem_of
 
-from solver.cli.options import ClusterOptions, EngineOptions, PlanOutputOptions, ProblemOptions, WorkloadOptions
-from solver.cli.search_options import FrontierOptions, LimitOptions, ObjectiveOptions, RuleOptions
+from solver.cli.search_flags import FrontierOptions, LimitOptions, ObjectiveOptions, RuleOptions
+from solver.cli.shared_flags import ClusterOptions, EngineOptions, PlanOutputOptions, ProblemOptions, WorkloadOptions
 from solver.example import sample_cluster_text
 from solver.problem import Placement, Stage
 from solver.problem_file import problem_to_document

@@ -16,7 +16,8 @@ from solver.engines.generic import generic
 from solver.engines.variants import ModelVariants
 from solver.objectives import OBJECTIVES
 from solver.planning import plan
-from solver.solve import Outcome, solve
+from solver.solution import Outcome
+from solver.solve import solve
 from solver.workload import USUAL_CHOICES
 from tensors.architecture import MissingFact
 from tensors.units import GIB

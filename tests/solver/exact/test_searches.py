@@ -18,7 +18,8 @@ from solver.limits import NO_LIMITS, Limits, kept_by
 from solver.objectives import OBJECTIVES
 from solver.problem import Placement, Stage
 from solver.provers import ExactSearch
-from solver.solve import Outcome, solve
+from solver.solution import Outcome
+from solver.solve import solve
 
 if TYPE_CHECKING:
     from solver.objectives import Objective

@@ -154,8 +154,8 @@ def test_a_limit_that_leaves_no_stage_is_settled_without_a_model() -> None:
 
 def test_a_model_too_large_to_build_is_not_tried() -> None:
     many = replace(
-        problem_of((1,) * 3000, tuple(range(1, 3001))),
-        nodes=tuple(Node(f"n{d}", d + 1, None, None, "hall") for d in range(3000)),
+        problem_of((1,) * 500, tuple(range(1, 501))),
+        nodes=tuple(Node(f"n{d}", d + 1, None, None, "hall") for d in range(500)),
     )
     answer = pooled_run.find(many, NO_LIMITS, clock(), None)
 

@@ -21,7 +21,8 @@ from solver.model.times import Times, hint_times, times_of
 from solver.objectives import objectives_named
 from solver.problem import Node, Placement, Stage
 from solver.provers import ConstraintSolver
-from solver.solve import Outcome, solve
+from solver.solution import Outcome
+from solver.solve import solve
 
 if TYPE_CHECKING:
     from solver.model.stages import Sizes, Variables

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from support.offers import ask, cluster, node, offer
 
@@ -101,7 +101,12 @@ def of_place(option: Option, machines: Cluster) -> Cluster:
     return replace(machines, nodes=tuple(one for one in machines.nodes if one.name in taken))
 
 
+# The most room would be left with the small host between cards of one machine, which follow one another.
+SMALL_HOST_BESIDE_CARDS = cluster(node("n0", (("a16-16g", 16, 3, None),), host_gb=8), node("n1", (), host_gb=8))
+
+
 @given(clusters_drawn())
+@example(SMALL_HOST_BESIDE_CARDS)
 @SLOW
 def test_every_exact_option_of_llamacpp_passes_the_audit_of_its_engine(machines: Cluster) -> None:
     """The cut is laid into the engine's own problem for the machines of the option, and no rule is broken."""

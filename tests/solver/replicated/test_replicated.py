@@ -27,7 +27,8 @@ from solver.replicated.partitions import best_partition
 from solver.replicated.search import best_flow
 from solver.replicated.splits import most_chains, split_at
 from solver.replicated.teams import useful_teams
-from solver.solve import Outcome, Solution, solve
+from solver.solution import Outcome, Solution
+from solver.solve import solve
 
 EFFORT = Effort(time_limit_seconds=60, deterministic_limit=None, workers=1, seed=0)
 NS = 10**9

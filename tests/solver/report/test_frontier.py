@@ -14,7 +14,7 @@ from solver.objectives import objectives_named
 from solver.report.frontier import frontier_document, frontier_table, frontier_text
 from solver.report.plan_json import instance_sha256
 from solver.report.terminal import Paint
-from solver.solve import Outcome, Solution
+from solver.solution import Outcome, Solution
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

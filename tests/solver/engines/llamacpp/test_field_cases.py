@@ -22,7 +22,7 @@ from solver.engines.llamacpp.problem import llamacpp
 from solver.limits import NO_LIMITS
 from solver.planning import Setting, plan
 from solver.pooled_bounds import POOLED_BOUNDS
-from solver.solve import Outcome
+from solver.solution import Outcome
 from solver.workload import USUAL_CHOICES, Choices, EngineName, Offload
 
 if TYPE_CHECKING:

@@ -24,7 +24,8 @@ from solver.measures import pool_loads, stage_load
 from solver.objectives import objectives_named
 from solver.problem import Placement
 from solver.rules import violations
-from solver.solve import Outcome, solve
+from solver.solution import Outcome
+from solver.solve import solve
 from tensors.synthetic import example_inventory
 
 if TYPE_CHECKING:

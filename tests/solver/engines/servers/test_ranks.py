@@ -22,7 +22,8 @@ from solver.engines.vllm import PROFILE, vllm
 from solver.measures import stage_load
 from solver.objectives import objectives_named
 from solver.problem import Placement, Stage
-from solver.solve import Outcome, solve
+from solver.solution import Outcome
+from solver.solve import solve
 from tensors.inventory import Part
 from tensors.units import GIB
 

@@ -10,7 +10,10 @@ import pytest
 from cyclopts import App, CycloptsError
 
 from solver.cli.application import application
-from solver.cli.options import (
+from solver.cli.output import OutputOptions
+from solver.cli.reading import ReadOptions
+from solver.cli.search_flags import FrontierOptions, LimitOptions, ObjectiveOptions, RuleOptions
+from solver.cli.shared_flags import (
     ClusterOptions,
     EngineName,
     EngineOptions,
@@ -18,9 +21,6 @@ from solver.cli.options import (
     ProblemOptions,
     WorkloadOptions,
 )
-from solver.cli.output import OutputOptions
-from solver.cli.reading import ReadOptions
-from solver.cli.search_options import FrontierOptions, LimitOptions, ObjectiveOptions, RuleOptions
 from solver.cli.usage import usage_sentence
 from solver.errors import UsageError
 from solver.problem import Rules

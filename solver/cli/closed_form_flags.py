@@ -8,7 +8,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from solver.cli.values import exact_fraction, one, whole_number
+from solver.cli.flag_kinds import SHARE, SIZE, count
+from solver.cli.values import one
 from solver.closed_form import REFERENCE_RESERVE, TIERS_BYTES, ReservePolicy
 from solver.closed_form.numbers import ratio_at_least_one
 from solver.errors import InputError
@@ -51,12 +52,8 @@ class SourceOptions:
 
     weight_bytes: Annotated[
         int | None,
-        Parameter(
-            converter=whole_number(1, _LARGEST_WEIGHTS),
-            n_tokens=1,
-            metavar="BYTES",
-            help="Bytes of the weights, in place of MODEL.",
-        ),
+        count(1, _LARGEST_WEIGHTS, of="BYTES"),
+        Parameter(help="Bytes of the weights, in place of MODEL."),
     ] = None
     architecture: Annotated[
         str | None,
@@ -103,24 +100,13 @@ class TierOptions:
     ] = TIERS_BYTES
     reserve_fraction: Annotated[
         Fraction,
-        Parameter(
-            converter=one(exact_fraction),
-            n_tokens=1,
-            accepts_keys=False,
-            metavar="SHARE",
-            show_default=False,
-            help="Share of a node's memory that no plan may use. [default: 0.20]",
-        ),
+        SHARE,
+        Parameter(show_default=False, help="Share of a node's memory that no plan may use. [default: 0.20]"),
     ] = REFERENCE_RESERVE.fraction
     reserve_floor: Annotated[
         int,
-        Parameter(
-            converter=one(parse_size_bytes),
-            n_tokens=1,
-            metavar="SIZE",
-            show_default=False,
-            help='The least reserve of a node. [default: "8 GiB"]',
-        ),
+        SIZE,
+        Parameter(show_default=False, help='The least reserve of a node. [default: "8 GiB"]'),
     ] = REFERENCE_RESERVE.floor_bytes
 
     @property
@@ -143,12 +129,8 @@ class RouteOptions:
     ] = False
     floor: Annotated[
         int | None,
-        Parameter(
-            converter=one(parse_size_bytes),
-            n_tokens=1,
-            metavar="SIZE",
-            help="Also ask for this much usable memory in all. Experimental: nothing follows from it.",
-        ),
+        SIZE,
+        Parameter(help="Also ask for this much usable memory in all. Experimental: nothing follows from it."),
     ] = None
 
 
@@ -159,18 +141,13 @@ class SeamOptions:
 
     nodes: Annotated[
         int | None,
-        Parameter(
-            converter=whole_number(2, _MOST_NODES), n_tokens=1, metavar="N", help="Nodes in the chain; must be given."
-        ),
+        count(2, _MOST_NODES),
+        Parameter(help="Nodes in the chain; must be given."),
     ] = None
     context: Annotated[
         int | None,
-        Parameter(
-            converter=whole_number(1),
-            n_tokens=1,
-            metavar="TOKENS",
-            help="Tokens of a prefill. [default: 16384, or the trained length when that is smaller]",
-        ),
+        count(1, of="TOKENS"),
+        Parameter(help="Tokens of a prefill. [default: 16384, or the trained length when that is smaller]"),
     ] = None
     rate: Annotated[
         int,

@@ -10,7 +10,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from solver.cli.values import choice, count_range, each, names, one, pin, positive_seconds, whole_number
+from solver.cli.flag_kinds import NAMES, SECONDS, count
+from solver.cli.values import choice, count_range, each, names, one, pin, positive_seconds
 from solver.problem import Problem, Rules
 from solver.report.table import TableFormat
 
@@ -27,13 +28,10 @@ class ObjectiveOptions:
 
     objective: Annotated[
         tuple[str, ...],
+        NAMES,
         Parameter(
-            converter=one(names),
-            n_tokens=1,
-            show_default=False,
-            metavar="A,B,…",
             help="Objectives, the most important first; each is settled before the next. [default: nodes,balance, or "
-            "nodes,offload,balance where weights may stay with a host, or throughput with replicas]",
+            "nodes,offload,balance where weights may stay with a host, or throughput with replicas]"
         ),
     ] = ()
 
@@ -53,7 +51,8 @@ class LimitOptions:
 
     time_limit: Annotated[
         float,
-        Parameter(converter=one(positive_seconds), n_tokens=1, metavar="SECONDS", help="Seconds for the whole search."),
+        SECONDS,
+        Parameter(help="Seconds for the whole search."),
     ] = 60.0
     deterministic_limit: Annotated[
         float | None,
@@ -64,14 +63,11 @@ class LimitOptions:
             help="A limit in the solver's own units of work, the same on every machine.",
         ),
     ] = None
-    workers: Annotated[
-        int, Parameter(converter=whole_number(1, _MOST_WORKERS), n_tokens=1, metavar="N", help="Threads of the solver.")
-    ] = 8
+    workers: Annotated[int, count(1, _MOST_WORKERS), Parameter(help="Threads of the solver.")] = 8
     seed: Annotated[
         int,
-        Parameter(
-            converter=whole_number(0, _LARGEST_SEED), n_tokens=1, metavar="N", help="Seed of the solver's choices."
-        ),
+        count(0, _LARGEST_SEED),
+        Parameter(help="Seed of the solver's choices."),
     ] = 0
 
 
@@ -95,9 +91,8 @@ class RuleOptions:
     last: Annotated[str | None, Parameter(metavar="NODE", help="The node of the last stage.")] = None
     order: Annotated[
         tuple[str, ...],
-        Parameter(
-            converter=one(names), n_tokens=1, show_default=False, metavar="A,B,…", help="Nodes that come in this order."
-        ),
+        NAMES,
+        Parameter(help="Nodes that come in this order."),
     ] = ()
     exclude: Annotated[
         tuple[str, ...],
@@ -109,14 +104,11 @@ class RuleOptions:
             help="Leave a node out; may be given again.",
         ),
     ] = ()
-    max_nodes: Annotated[
-        int | None, Parameter(converter=whole_number(1), n_tokens=1, metavar="N", help="Use at most this many nodes.")
-    ] = None
+    max_nodes: Annotated[int | None, count(1), Parameter(help="Use at most this many nodes.")] = None
     min_blocks: Annotated[
         int | None,
-        Parameter(
-            converter=whole_number(1), n_tokens=1, metavar="N", help="Give every stage at least this many blocks."
-        ),
+        count(1),
+        Parameter(help="Give every stage at least this many blocks."),
     ] = None
 
     replicas: Annotated[

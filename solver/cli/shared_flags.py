@@ -12,16 +12,13 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from solver.cli.flag_kinds import CACHE_TYPES, SHARE, SIZE, count
 from solver.cli.values import (
-    cache_types,
     choice,
-    exact_fraction,
     one,
-    whole_number,
     width,
 )
 from solver.workload import AUTOMATIC_WIDTH, USUAL_CHOICES, Choices, EngineName, IndexerRule, Offload, Workload
-from tensors.units import parse_size_bytes
 
 __all__ = [
     "DEFAULT_CONTEXT_TOKENS",
@@ -43,39 +40,28 @@ class WorkloadOptions:
 
     context: Annotated[
         int | None,
+        count(1, of="TOKENS"),
         Parameter(
-            converter=whole_number(1),
-            n_tokens=1,
-            metavar="TOKENS",
-            help="Tokens of context for each sequence. [default: 16384, or the trained length when that is smaller]",
+            help="Tokens of context for each sequence. [default: 16384, or the trained length when that is smaller]"
         ),
     ] = None
     sequences: Annotated[
         int,
-        Parameter(
-            converter=whole_number(1),
-            n_tokens=1,
-            alias="--parallel",
-            metavar="N",
-            help="Sequences kept at the same time.",
-        ),
+        count(1),
+        Parameter(alias="--parallel", help="Sequences kept at the same time."),
     ] = 1
     kv: Annotated[
         tuple[str, str] | None,
+        CACHE_TYPES,
         Parameter(
-            converter=one(cache_types),
-            n_tokens=1,
-            metavar="TYPE",
-            help="Type of the cache, or of keys and values: TYPE or K,V. [default: q8_0; bf16 for vllm and sglang]",
+            help="Type of the cache, or of keys and values: TYPE or K,V. [default: q8_0; bf16 for vllm and sglang]"
         ),
     ] = None
     cache_bytes_per_token: Annotated[
         int | None,
+        count(0, of="BYTES"),
         Parameter(
-            converter=whole_number(0),
-            n_tokens=1,
-            metavar="BYTES",
-            help="Cache bytes for each token over the whole model, in place of the architecture's rule; 0 for none.",
+            help="Cache bytes for each token over the whole model, in place of the architecture's rule; 0 for none."
         ),
     ] = None
     indexer: Annotated[
@@ -167,22 +153,17 @@ class ClusterOptions:
     ] = None
     reserve_fraction: Annotated[
         Fraction | None,
+        SHARE,
         Parameter(
-            converter=one(exact_fraction),
-            n_tokens=1,
-            accepts_keys=False,
-            metavar="SHARE",
             help="Share of every host and unified memory that no plan may use, such as 0.20. "
-            "[default: the cluster file's, there 0.20]",
+            "[default: the cluster file's, there 0.20]"
         ),
     ] = None
     reserve_floor: Annotated[
         int | None,
+        SIZE,
         Parameter(
-            converter=one(parse_size_bytes),
-            n_tokens=1,
-            metavar="SIZE",
-            help='The least reserve of every host and unified memory. [default: the cluster file\'s, there "8 GiB"]',
+            help='The least reserve of every host and unified memory. [default: the cluster file\'s, there "8 GiB"]'
         ),
     ] = None
 
