@@ -53,8 +53,11 @@ class _Inputs(msgspec.Struct, frozen=True):
     options: dict[str, Any]
 
 
-class _Document(msgspec.Struct, frozen=True):
+class _Named(msgspec.Struct, frozen=True):
     schema: str
+
+
+class _Document(msgspec.Struct, frozen=True):
     inputs: _Inputs
     outcome: Outcome
     objective: tuple[_Level, ...]
@@ -108,12 +111,14 @@ def claim_from_bytes(content: bytes, where: str) -> Claim:
     """
     try:
         said = msgspec.json.decode(content)
+        # Before anything else: what is wrong in another kind of document is that it is another kind.
+        schema = msgspec.convert(said, _Named).schema
+        if schema != PLAN_SCHEMA:
+            raise InputError(where, f'{quoted(schema)} is not read; expected "{PLAN_SCHEMA}". Name a plan.')
         document = msgspec.convert(said, _Document)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         problem_there = shortened(str(error), _LONGEST_PROBLEM)
         raise InputError(where, f"{problem_there}; expected a {PLAN_SCHEMA} document. Plan again.") from None
-    if document.schema != PLAN_SCHEMA:
-        raise InputError(where, f'{quoted(document.schema)} is not read; expected "{PLAN_SCHEMA}". Name a plan.')
     problem = problem_from_document(document.inputs.problem, f"{where}, inputs.problem")
     objectives = _objectives(document, where)
     for objective in objectives:

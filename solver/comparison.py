@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from solver.baselines import STRATEGIES, NoPlacement
 from solver.errors import InputError
+from solver.flow.chains import chains_of
+from solver.flow.measure import pace_ns
 from solver.measures import (
     imbalance,
     largest_fill,
     latency_ns,
     nodes_used,
-    slowest_ns,
     stage_load,
     weighted_imbalance,
 )
@@ -35,6 +36,8 @@ PLAN = "layerfit"
 
 _NS = 10**9
 
+_Time = TypeVar("_Time", int, "int | Fraction")
+
 
 @dataclass(frozen=True, slots=True)
 class Overfull:
@@ -47,6 +50,8 @@ class Overfull:
 @dataclass(frozen=True, slots=True)
 class Figures:
     """What a placement amounts to, whether it fits or not. Times are None where a speed is not known.
+
+    A latency is None too where replicas or chains share the tokens, which then differ in it.
 
     `fill` is the largest load/budget; `values` are those of the objectives asked for, None where a fact lacks.
     """
@@ -120,14 +125,15 @@ def _entry(
 
 def measured(problem: Problem, placement: Placement, objectives: tuple[Objective, ...]) -> Figures:
     """Return what a placement amounts to."""
-    slowest = _known(lambda: slowest_ns(problem, placement))
+    pace = _known(lambda: pace_ns(problem, placement))
+    shared = problem.rules.replicas and not _is_one_chain(placement)
     return Figures(
         nodes=nodes_used(problem, placement),
         imbalance=imbalance(problem, placement),
         weighted_imbalance=weighted_imbalance(problem, placement),
         fill=largest_fill(problem, placement),
-        latency_ns=_known(lambda: latency_ns(problem, placement)),
-        tokens_per_second=None if slowest is None else Fraction(_NS, slowest),
+        latency_ns=None if shared else _known(lambda: latency_ns(problem, placement)),
+        tokens_per_second=None if pace is None else _NS / Fraction(pace),
         values=tuple(_value(problem, placement, objective) for objective in objectives),
     )
 
@@ -135,13 +141,19 @@ def measured(problem: Problem, placement: Placement, objectives: tuple[Objective
 def _value(problem: Problem, placement: Placement, objective: Objective) -> Value | None:
     try:
         return objective.value(objective.cost(problem, placement))
-    except InputError:
+    except (InputError, ZeroDivisionError):
         return None
 
 
-def _known(time_ns: Callable[[], int]) -> int | None:
-    """Return a time, or None where a speed lacks."""
+def _is_one_chain(placement: Placement) -> bool:
+    """Return whether every token takes the same nodes; else they differ in latency."""
+    chains = chains_of(placement)
+    return len(chains) == 1 and all(len(step.nodes) == 1 for step in chains[0])
+
+
+def _known(time_ns: Callable[[], _Time]) -> _Time | None:
+    """Return a time, or None where a speed lacks or no token gets through."""
     try:
         return time_ns()
-    except InputError:
+    except (InputError, ZeroDivisionError):
         return None

@@ -21,7 +21,7 @@ import msgspec
 from solver.closed_form import GLM_5_2, ArchitectureFacts
 from solver.closed_form.target import facts_of
 from solver.errors import InputError
-from solver.wording import quoted, suggestion
+from solver.wording import quoted, suggestion, within_sentence
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -126,8 +126,9 @@ def _document(text: str, where: str, *, toml: bool) -> dict[str, ConfigValue]:
     try:
         document: ConfigValue = tomllib.loads(text) if toml else msgspec.json.decode(text)
     except (ValueError, RecursionError) as error:
-        problem = str(error)[:1].lower() + str(error)[1:]
-        raise InputError(where, f"{problem}; expected an architecture file in {kind}. Correct it.") from None
+        raise InputError(
+            where, f"{within_sentence(str(error))}; expected an architecture file in {kind}. Correct it."
+        ) from None
     if not isinstance(document, dict):
         raise InputError(where, "it holds no table of keys; expected an architecture file. Correct it.")
     return document

@@ -254,15 +254,15 @@ def _interval(answer: Answer) -> Interval:
 def provers_for(problem: Problem, *, exact: bool = True) -> tuple[Prover, ...]:
     """Return the provers of a problem, cheapest first; `exact=False` leaves CP-SAT alone with the arithmetic.
 
-    Replicas have one prover beside the closed form, with or without.
+    Replicas have one search beside the closed form, with or without.
     """
     if problem.rules.replicas:
         from solver.replicated.prover import ReplicatedSearch  # noqa: PLC0415 - NumPy tables that others do not need
 
         single = replace(problem, rules=replace(problem.rules, replicas=False))
-        return (ClosedForm(), ReplicatedSearch(single, provers_for(single)))
+        return (ClosedForm(), ReplicatedSearch(single, provers_for(single)), Baselines(problem))
     if not problem.is_plain:
-        searches: tuple[Prover, ...] = (MachineProver(problem),) if exact else ()
+        searches: tuple[Prover, ...] = (MachineProver(problem), Baselines(problem)) if exact else ()
         return (ClosedForm(), *searches, ConstraintSolver())
     if exact:
         return (ClosedForm(), ExactSearch(problem), Baselines(problem), ConstraintSolver())

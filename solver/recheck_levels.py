@@ -50,10 +50,7 @@ def level_findings(
         yield from _value_findings(place, entry, value, objective.unit)
         yield from _bound_findings(place, entry, shown(value), objective, closed=closed, optimal=optimal)
         if closed:
-            bounds = BOUNDS if problem.is_plain else POOLED_BOUNDS
-            arithmetic = bounds[objective.name](problem, limits)
-            proper = None if arithmetic is None else shown(objective.value(arithmetic))
-            yield from _arithmetic_findings(place, entry, proper, objective)
+            yield from _arithmetic_findings(place, entry, _arithmetic(problem, objective, limits), objective)
         closed = closed and entry["proof"] != _NO_PROOF
         limits = objective.at_most(limits, cost)
 
@@ -78,9 +75,14 @@ def unreached_findings(
             yield Finding(f"{place}.bounds", "a level behind an open one has none")
         yield from _best_findings(place, entry, bounds, objective)
         if not number:
-            arithmetic = BOUNDS[objective.name](problem, NO_LIMITS)
-            figure = None if arithmetic is None else shown(objective.value(arithmetic))
-            yield from _arithmetic_findings(place, entry, figure, objective)
+            yield from _arithmetic_findings(place, entry, _arithmetic(problem, objective, NO_LIMITS), objective)
+
+
+def _arithmetic(problem: Problem, objective: Objective, limits: Limits) -> float | None:
+    """Return the bound of the closed form as a document shows it; None where there is none."""
+    bounds = BOUNDS if problem.is_plain else POOLED_BOUNDS
+    figure = bounds[objective.name](problem, limits)
+    return None if figure is None else shown(objective.value(figure))
 
 
 def _value_findings(place: str, entry: dict[str, Any], value: Value, unit: str) -> Iterator[Finding]:

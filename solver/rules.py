@@ -35,6 +35,10 @@ def violations(problem: Problem, placement: Placement) -> tuple[Violation, ...]:
     strangers = [stage.node for stage in placement.stages if stage.node not in known]
     if strangers:
         return (Violation("known", f'"{strangers[0]}" is no node of the problem'),)
+    blocks = len(problem.blocks)
+    beyond = [(stage.node, index) for stage in placement.stages for index in stage.offloaded if index >= blocks]
+    if beyond:
+        return (Violation("offload", f'"{beyond[0][0]}" leaves experts of block {beyond[0][1]} of {blocks}'),)
     rules = (
         *(cover, once, cards, offload, memory, pools, together),
         *(pins, first, last, order, exclude, max_nodes, min_blocks, measured, hops),

@@ -146,8 +146,9 @@ def _one_more_node(problem: Problem, trials: Trials) -> str | None:
             # A group is no node of its own: one more card is what there could be.
             continue
         if trials.fits(_with_another(problem, member)):
+            kind = "node" if member.machine is None else "device"
             return (
-                f"With one more node like {member.name}, with a budget of {exact_size(member.budget_bytes)}, it fits."
+                f"With one more {kind} like {member.name}, with a budget of {exact_size(member.budget_bytes)}, it fits."
             )
     return None
 

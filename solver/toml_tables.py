@@ -12,7 +12,7 @@ import msgspec
 
 from solver.cluster_values import parse_value, shown
 from solver.errors import InputError
-from solver.wording import quoted, suggestion
+from solver.wording import quoted, suggestion, within_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -96,8 +96,7 @@ def _toml(text: str, where: str, kind: TomlKind) -> dict[str, object]:
     except tomllib.TOMLDecodeError as error:
         match = _SYNTAX_PLACE.fullmatch(str(error))
         problem, place = (match["problem"], f"{where}, {match['place']}") if match else (str(error), where)
-        problem = problem[:1].lower() + problem[1:]
-        raise InputError(place, f"{problem}; expected TOML. Correct it.") from None
+        raise InputError(place, f"{within_sentence(problem)}; expected TOML. Correct it.") from None
     except (ValueError, ArithmeticError, RecursionError):
         # Digits by the thousand, exponents by the billion, brackets without end.
         raise InputError(

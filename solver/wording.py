@@ -10,7 +10,7 @@ from tensors.units import format_bytes
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["counted", "either", "exact_size", "quoted", "several", "shortened", "suggestion"]
+__all__ = ["counted", "either", "exact_size", "quoted", "several", "shortened", "suggestion", "within_sentence"]
 
 _LONGEST_SHOWN = 40
 _SMALLEST_ROUNDED = 1024
@@ -51,3 +51,8 @@ def counted(number: int, noun: str) -> str:
 def several(names: Sequence[str], most: int = 8) -> str:
     """Return names between commas; of a long list the rest is counted."""
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def within_sentence(text: str) -> str:
+    """Return text that began a sentence with its first letter small, unless that begins a word in capitals (JSON)."""
+    return text if text[1:2].isupper() else text[:1].lower() + text[1:]

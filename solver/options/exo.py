@@ -14,7 +14,7 @@ from solver.errors import InputError
 from solver.options.artifact import SAFETENSORS, Artifact, Shape
 from solver.options.foreign import files_of, read_whole
 from solver.options.quantisation import quant_of
-from solver.wording import shortened
+from solver.wording import shortened, within_sentence
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -109,4 +109,4 @@ def _artifact(name: str, size_bytes: int, kv_heads: int, quantization: str, cach
 
 def _refusal(path: Path, error: Exception) -> InputError:
     problem = shortened(str(error), _LONGEST_PROBLEM)
-    return InputError(str(path), f"{problem[:1].lower()}{problem[1:]}; expected {_WHAT}. Check the file.")
+    return InputError(str(path), f"{within_sentence(problem)}; expected {_WHAT}. Check the file.")

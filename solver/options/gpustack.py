@@ -18,7 +18,7 @@ from solver.cluster import Cluster, ClusterNode, GpuGroup, Reserve
 from solver.errors import InputError
 from solver.options.foreign import files_of, read_whole
 from solver.options.pool import GB
-from solver.wording import shortened
+from solver.wording import shortened, within_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -91,7 +91,7 @@ def _worker(path: Path) -> _Worker:
         return msgspec.json.decode(read_whole(path, _WHAT), type=_Worker)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         problem = shortened(str(error), _LONGEST_PROBLEM)
-        raise InputError(str(path), f"{problem[:1].lower()}{problem[1:]}; expected {_WHAT}. Check the file.") from None
+        raise InputError(str(path), f"{within_sentence(problem)}; expected {_WHAT}. Check the file.") from None
 
 
 def _node(worker: _Worker, policy: Policy) -> ClusterNode:

@@ -18,7 +18,7 @@ from solver.options.artifact import Artifact, Shape
 from solver.options.policy import DEFAULT_POLICY, Overhead, Policy
 from solver.options.pool import GB, PoolNode, memory_from_class
 from solver.options.quantisation import quant_of
-from solver.wording import quoted, shortened
+from solver.wording import quoted, shortened, within_sentence
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -129,9 +129,7 @@ def pool_from_bytes(content: bytes, where: str) -> PoolFile:
         document = msgspec.json.decode(content, type=_Document)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ArithmeticError) as error:
         problem = shortened(str(error), _LONGEST_PROBLEM)
-        raise InputError(
-            where, f"{problem[:1].lower()}{problem[1:]}; expected a {SCHEMA} document. Correct it."
-        ) from None
+        raise InputError(where, f"{within_sentence(problem)}; expected a {SCHEMA} document. Correct it.") from None
     if document.schema != SCHEMA:
         raise InputError(f"{where}, schema", f"{quoted(document.schema)}; expected {SCHEMA}. Correct it.")
     if document.artifacts is not None and (document.shape is None or document.context is None):

@@ -97,7 +97,7 @@ def _told_apart(measured: Fraction, assumed: Fraction) -> str:
 
 
 def unused_facts(plan: Plan) -> tuple[Fact, ...]:
-    """Name the nodes that hold nothing, with the reason where they could not; empty where all are used."""
+    """Name the nodes or devices that hold nothing, with the reason where they could not; empty where all are used."""
     used = {stage.node for stage in plan.stages}
     taken = {card for name in used for card in plan.problem.nodes_by_name[name].cards}
     free = []
@@ -116,7 +116,8 @@ def unused_facts(plan: Plan) -> tuple[Fact, ...]:
     if spare:
         budget = scale_of(plan).amount(sum(node.budget_bytes for node in spare))
         names = listed([node.name for node in spare])
-        sentences.append(f"{count(len(spare), 'node')} with a budget of {budget} ({names})")
+        kind = "device" if any(node.machine for node in spare) else "node"
+        sentences.append(f"{count(len(spare), kind)} with a budget of {budget} ({names})")
     if barred:
         sentences.append(f"{len(barred):,} excluded ({listed(barred)})")
     if empty:

@@ -70,7 +70,7 @@ def stages_grid(plan: Plan) -> Grid:
     scale = scale_of(plan)
     kinds = [kind for kind in _KINDS if kind == "weights" or any(_bytes_of(kind, stage) for stage in plan.stages)]
     rows = [
-        (number, stage.node, _blocks(plan, stage), *_sizes(scale, kinds, (stage,)))
+        (number, stage.node, _blocks(plan, stage), *_sizes(scale, kinds, (stage,), stage.budget_bytes))
         for number, stage in zip(stage_numbers(plan.stages), plan.stages, strict=True)
     ]
     bars: list[Bar | None] = [
@@ -78,7 +78,7 @@ def stages_grid(plan: Plan) -> Grid:
     ]
     if len(plan.stages) > 1:
         whole = f"{plan.problem.block_count:,} in all"
-        rows.append(("", "together", whole, *_sizes(scale, kinds, plan.stages)))
+        rows.append(("", "together", whole, *_sizes(scale, kinds, plan.stages, _budget_together(plan))))
         bars.append(None)
     titles = ("#", "node", "blocks", "full", "load", "budget", "slack", *kinds)
     return Grid(
@@ -107,12 +107,20 @@ def stage_numbers(stages: tuple[PlanStage, ...]) -> list[str]:
     return numbers
 
 
-def _sizes(scale: Scale, kinds: Sequence[str], stages: tuple[PlanStage, ...]) -> tuple[str, ...]:
-    """Return how full stages are together, and their sizes."""
+def _budget_together(plan: Plan) -> int:
+    """Return what the stages may hold together: devices of one memory no more than that has."""
+    budgets: dict[str, int] = {}
+    for stage in plan.stages:
+        budgets[stage.pool] = budgets.get(stage.pool, 0) + stage.budget_bytes
+    most = {pool.pool: pool.budget_bytes for pool in plan.pools}
+    return sum(min(budget, most[pool]) for pool, budget in budgets.items())
+
+
+def _sizes(scale: Scale, kinds: Sequence[str], stages: tuple[PlanStage, ...], budget: int) -> tuple[str, ...]:
+    """Return how full stages are together, of what they may hold, and their sizes."""
     load = sum(stage.load_bytes for stage in stages)
-    budget = sum(stage.budget_bytes for stage in stages)
     of_kinds = (sum(_bytes_of(kind, stage) for stage in stages) for kind in kinds)
-    sizes = (load, budget, sum(stage.slack_bytes for stage in stages), *of_kinds)
+    sizes = (load, budget, budget - load, *of_kinds)
     return (_percent(load, budget), *(scale.number(amount) for amount in sizes))
 
 

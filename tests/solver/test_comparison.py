@@ -6,7 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from support.problems import NO_RULES, problem_of
-from support.timed import GB, growing, joined, near, timed
+from support.timed import GB, barred, growing, joined, near, timed
 
 from solver.baselines import STRATEGIES
 from solver.comparison import PLAN, Entry, Figures, Overfull, compare
@@ -94,3 +94,27 @@ def test_without_a_plan_the_rules_are_still_measured() -> None:
 
     assert (None, "There is no plan: infeasible.") == (found[PLAN].placement, found[PLAN].reason)
     assert (Overfull("n1", 1),) == found["vllm"].overfull
+
+
+def test_replicas_count_in_the_tokens_of_the_plan_and_leave_its_latency_open() -> None:
+    """Two nodes hold 3 blocks each whole, 6 ns a token: the tokens of both together, where a rule has one chain."""
+    problem = timed(problem_of((2, 2, 2), (6, 6)), (GB, GB))
+    shared = entries(replace(problem, rules=replace(NO_RULES, replicas=True)), "throughput")
+    figures, exo = shared[PLAN].figures, shared["exo"].figures
+
+    assert figures is not None
+    assert exo is not None
+    assert (2, None, Fraction(2 * 10**9, 6)) == (figures.nodes, figures.latency_ns, figures.tokens_per_second)
+    assert (Fraction(2 * 10**9, 6),) == figures.values
+    assert (6, Fraction(10**9, 6)) == (exo.latency_ns, exo.tokens_per_second)
+
+
+def test_a_rule_that_takes_a_forbidden_link_carries_no_tokens_where_replicas_are_allowed() -> None:
+    apart = joined(
+        timed(problem_of((3, 3, 3, 3), (12, 12)), (GB, GB)), near(0), ("n0", "n1", barred()), activation_bytes=1
+    )
+    vllm = entries(replace(apart, rules=replace(NO_RULES, replicas=True)), "throughput")["vllm"]
+
+    assert (False, {"hops"}) == (vllm.fits, {broken.rule for broken in vllm.broken})
+    assert vllm.figures is not None
+    assert (None, (None,)) == (vllm.figures.tokens_per_second, vllm.figures.values)

@@ -50,6 +50,17 @@ name = "box"
 memory = "14 GiB"
 gpu = [{ class = "a", memory = "10 GiB" }]
 """
+UNIFIED = """
+[reserve]
+fraction = 0
+floor = "0 GiB"
+[[node]]
+name = "strix"
+memory = "40 GiB"
+unified = true
+cpu = true
+ceiling = "20 GiB"
+"""
 GROUPS = """
 [reserve.gpu]
 fraction = 0
@@ -161,8 +172,10 @@ def test_every_value_that_is_changed_is_found(text: str) -> None:
         ([1, 0], "rule offload"),
         ([31], "rule offload"),
         ([0, 0], "rule offload"),
+        ([0, 32], "rule offload"),
+        ([2**31], "rule offload"),
     ],
-    ids=["none", "out of order", "of another stage", "twice"],
+    ids=["none", "out of order", "of another stage", "twice", "behind the last", "far behind the last"],
 )
 def test_experts_that_stay_elsewhere_are_found(blocks: list[int], place: str) -> None:
     found = places(changed(document(CARDS), ("stages", 0, "offload_blocks"), blocks))
@@ -218,6 +231,46 @@ def test_a_request_of_another_context_is_another_plan() -> None:
         left.append(plan(built.problem, "offload", EFFORT).solution.levels[0].value)
 
     assert left[0] < left[1]
+
+
+def test_devices_that_hold_nothing_are_called_devices() -> None:
+    roomy = plan_text(planned(replace_memory(CARDS), wanted="nodes"), Paint(enabled=False), timings=False)
+    other = CARDS + '[[node]]\nname = "spare"\nmemory = "12 GiB"\n'
+    beside = plan_text(planned(replace_memory(other), wanted="nodes"), Paint(enabled=False), timings=False)
+
+    assert "unused  1 device with a budget of 48.00 GiB (desk/gpu1)" in roomy.splitlines()
+    assert "unused  2 devices with a budget of 58.00 GiB (desk/gpu1, spare)" in beside.splitlines()
+
+
+def test_devices_of_one_memory_hold_no_more_than_that_together() -> None:
+    """The ceiling of the GPU is 20 GiB of the 40 GiB that are all there is."""
+    text = plan_text(planned(UNIFIED, wanted="nodes,balance"), Paint(enabled=False), timings=False)
+    together = next(line for line in text.splitlines() if " together " in line)
+
+    assert ["63.9", "%", "25.56", "40.00", "14.44"] == together.split()[4:9]
+
+
+def test_one_more_card_beside_others_is_called_a_device() -> None:
+    short = planned(CARDS.replace('"8 GiB"', '"16 GiB"'), Choices(Offload.NONE, 1), "nodes,balance")
+
+    assert (
+        "With one more device like desk/gpu1, with a budget of 6.00 GiB (6,442,450,944 bytes), it fits."
+        == (short.reasons[-1])
+    )
+
+
+def test_a_plan_that_was_not_found_in_time_stands(validate_document: Callable[[Mapping[str, Any]], None]) -> None:
+    """The closed form of machines with cards is another than that of plain ones."""
+    cluster = parse_cluster(CARDS, "m")
+    built = generic(mixtral(), cluster, REQUEST, NO_RULES, USUAL_CHOICES)
+    setting = Setting(mixtral(), cluster, REQUEST, "generic", built.notes, None, None, USUAL_CHOICES)
+    found = plan(built.problem, WANTED, replace(EFFORT, time_limit_seconds=1e-9), setting=setting)
+    said = document_of(found, WANTED)
+    validate_document(said)
+
+    assert "unknown" == said["outcome"]
+    assert [] != said["objective"][0]["bounds"]
+    assert () == found_in(said)
 
 
 def test_what_would_make_it_fit_grows_the_memories_that_devices_draw_on() -> None:

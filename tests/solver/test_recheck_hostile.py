@@ -17,6 +17,10 @@ HOSTILE: list[tuple[bytes, str]] = [
     (b"", f"plan.json: Input data was truncated; {EXPECTED}"),
     (b"not JSON", f"plan.json: JSON is malformed: invalid character (byte 4); {EXPECTED}"),
     (b"\xff\xfe", f"plan.json: JSON is malformed: invalid character (byte 0); {EXPECTED}"),
+    (
+        b'{"schema": "layerfit/frontier/1", "inputs": 1}',
+        'plan.json: "layerfit/frontier/1" is not read; expected "layerfit/plan/1". Name a plan.',
+    ),
     (b'{"schema": "\xff"}', f"plan.json: Invalid UTF-8 encoded string; {EXPECTED}"),
     (b"[]", f"plan.json: Expected `object`, got `array`; {EXPECTED}"),
     (b"null", f"plan.json: Expected `object`, got `null`; {EXPECTED}"),

@@ -6,7 +6,9 @@ from random import Random
 
 import pytest
 from support.planted import Planted
+from support.pooled import pooled_problem
 from support.problems import problem_of, random_problem, with_times
+from support.replicated import replicated_problem
 from support.timed import GB, askable, growing, timed, within
 
 from solver.baselines import STRATEGIES, NoPlacement
@@ -53,6 +55,28 @@ def test_no_answer_is_worse_than_the_best_rule_for_any_objective_without_time(se
             assert solution.placement is not None
             best = min([one.cost(problem, placement) for one in wanted] for placement in rules)
             assert [one.cost(problem, solution.placement) for one in wanted] <= best
+
+
+def drawn_apart(seed: int) -> Problem:
+    """Draw a problem that has searches of its own: with replicas, or with devices that share machines or memories."""
+    random = Random(f"starts apart {seed}")
+    return replicated_problem(random) if seed % 2 else pooled_problem(random, 6, 4)
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_no_answer_is_worse_than_the_best_rule_where_stages_or_memories_are_shared(seed: int) -> None:
+    """Without time, and where one fits there is an answer."""
+    problem = drawn_apart(seed)
+    rules = allowed(problem)
+    wanted = [OBJECTIVES["throughput"]] if problem.rules.replicas else askable(problem)
+    for objective in wanted:
+        solution = solve(problem, (objective,), NO_TIME)
+        if solution.outcome is Outcome.INFEASIBLE:
+            assert [] == rules
+        elif rules:
+            assert solution.placement is not None
+            best = min(objective.cost(problem, placement) for placement in rules)
+            assert objective.cost(problem, solution.placement) <= best
 
 
 @pytest.mark.parametrize("units", [1e-6, 1e-2])
