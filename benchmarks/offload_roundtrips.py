@@ -2,9 +2,9 @@
 
     python -m benchmarks.offload_roundtrips [--cases N] [--first SEED]
 
-Random chains over the cards and processors of three machines, with experts or whole feed-forward networks of random
-blocks on hosts, are exported for llama.cpp, and the typed line is emulated. Prints every tensor that would be
-elsewhere, and ends with 1 if there was one.
+Random chains over the cards and processors of three machines, the head now and then alone, with experts or whole
+feed-forward networks of random blocks on hosts, are exported for llama.cpp, and the typed line is emulated. Prints
+every tensor that would be elsewhere, and ends with 1 if there was one.
 """
 
 from __future__ import annotations
@@ -104,7 +104,8 @@ def mismatches(model: Inventory, seed: int) -> Iterator[str]:
     assignment = assignment_of(profile, request, devices_of(request, None), blocks)
     names = _devices(runs)
     for copy in placed(profile, model, assignment, drafts=False):
-        block = copy.tensor.block
+        # The output's norm and matrix are where the last run is, which may be they alone.
+        block = blocks if copy.tensor.name.startswith("output") else copy.tensor.block
         if block is None:
             continue
         run = next((run for run in runs if run.start <= block < run.end), runs[-1])
@@ -120,6 +121,8 @@ def _runs(random: Random, blocks: int) -> list[Run]:
     used = random.sample([*_LEAVING, *_OTHERS], random.randint(1, 7))
     used = ["desk/cpu", *used] if random.random() < 0.3 else used  # noqa: PLR2004 - now and then
     ends = [*sorted(random.sample(range(1, blocks), len(used) - 1)), blocks]
+    if len(used) > 1 and random.random() < 0.3:  # noqa: PLR2004 - now and then the head is alone
+        ends[-2] = blocks
     share = random.choice((0.0, 0.4, 1.0))
     return [
         Run(start, end, name, tuple(b for b in range(start, end) if name in _LEAVING and random.random() < share))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-__all__ = ["Block", "Ends", "Item", "Shape", "folded"]
+__all__ = ["Block", "Ends", "Item", "Shape", "folded", "head_block", "without_head"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +59,19 @@ class Shape:
 
     blocks: tuple[Block, ...]
     ends: Ends
+
+
+def head_block(ends: Ends) -> Block:
+    """Return the head as what moves by itself: the output is folded into it, and all of it is read for every token."""
+    return Block(
+        weight_bytes=0, cache_bytes=0, active_bytes=ends.output_bytes, cache_bytes_per_token=0, cache_fixed_bytes=0
+    )
+
+
+def without_head(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
+    """Return the blocks before a head that moved by itself; what it reads for a token is read with the last of them."""
+    *others, last, head = blocks
+    return (*others, replace(last, active_bytes=last.active_bytes + head.active_bytes))
 
 
 def folded(blocks: tuple[Block, ...], ends: Ends) -> tuple[Item, ...]:

@@ -34,6 +34,7 @@ class _Stage(msgspec.Struct, frozen=True):
     node: str
     chain: _Boundary = 0
     device: str | None = None
+    head: bool = False
     offload_blocks: tuple[_Boundary, ...] = ()
 
 
@@ -125,7 +126,13 @@ def claim_from_bytes(content: bytes, where: str) -> Claim:
     cluster = document.inputs.cluster
     machines = None if cluster is None else cluster_from_document(cluster, f"{where}, inputs.cluster").nodes
     stages = tuple(
-        Stage(stage.start, stage.end, _node_of(stage, problem), stage.offload_blocks, stage.chain)
+        Stage(
+            stage.start,
+            _end_of(stage, problem),
+            _node_of(stage, problem),
+            stage.offload_blocks,
+            stage.chain,
+        )
         for stage in document.stages
     )
     return Claim(
@@ -138,6 +145,11 @@ def claim_from_bytes(content: bytes, where: str) -> Claim:
         header_sha256=document.inputs.header_sha256,
         said=said,
     )
+
+
+def _end_of(stage: _Stage, problem: Problem) -> int:
+    """Return the end of a stage in items: a head that moves by itself is one more, behind the blocks."""
+    return stage.end + (problem.head_alone and stage.head)
 
 
 def _node_of(stage: _Stage, problem: Problem) -> str:

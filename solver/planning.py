@@ -178,6 +178,6 @@ def _more_than_minimum(problem: Problem, solution: Solution, check: PlanCheck | 
     size = format_bytes(problem.items[largest].load_bytes)
     sentence = (
         f"Arithmetic asks for {counted(check.minimum_nodes, 'node')} and the plan uses {check.nodes_used}: "
-        f"blocks do not divide, and the largest (block {largest}) takes {size}."
+        f"blocks do not divide, and the largest ({problem.item_name(largest)}) takes {size}."
     )
     return (sentence,)

@@ -7,12 +7,12 @@ folded into it (the input into the first item, the output into the last), so tha
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from solver.blocks import Block, Ends, Item, Shape, folded
+from solver.blocks import Block, Ends, Item, Shape, folded, without_head
 from solver.links import Link, LinkPair, Links, link_signatures
 from solver.pools import Pool
 
@@ -115,6 +115,7 @@ class Problem:
 
     `activation_bytes` cross a seam for every token; `context_tokens` is what the blocks' caches are sized for. `pools`
     are the memories that nodes draw on beside those of their own; `shapes` what blocks take on wider devices.
+    `head_alone` says that the last of `blocks`, in shapes too, is no block but the head, which then moves by itself.
     """
 
     blocks: tuple[Block, ...]
@@ -126,6 +127,27 @@ class Problem:
     rules: Rules
     pools: tuple[Pool, ...] = ()
     shapes: tuple[Shape, ...] = ()
+    head_alone: bool = False
+
+    @property
+    def block_count(self) -> int:
+        """Return how many blocks there are, without a head that moves by itself."""
+        return len(self.blocks) - self.head_alone
+
+    def span(self, stage: Stage) -> tuple[int, int]:
+        """Return the half-open run of blocks of a stage, which is empty where it holds the head alone."""
+        return min(stage.start, self.block_count), min(stage.end, self.block_count)
+
+    def item_name(self, index: int) -> str:
+        """Return what people call an item."""
+        return "the head" if index == self.block_count else f"block {index}"
+
+    def with_head_folded(self) -> Problem:
+        """Return the problem with a head that moves by itself folded into the last block."""
+        if not self.head_alone:
+            return self
+        shapes = tuple(replace(shape, blocks=without_head(shape.blocks)) for shape in self.shapes)
+        return replace(self, blocks=without_head(self.blocks), shapes=shapes, head_alone=False)
 
     @cached_property
     def items(self) -> tuple[Item, ...]:

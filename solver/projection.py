@@ -39,8 +39,9 @@ _INDEX_BYTES = 4
 
 @dataclass(frozen=True, slots=True)
 class PlanStage:
-    """One stage with what it holds. `head` says that the model's head is with it.
+    """One stage with what it holds: blocks [start, end), none where it is the head alone.
 
+    `head` says that the model's head is with it.
     `node` is the problem's node, `machine` the machine that it is or is a device of. Sizes are those of one of
     `devices`, of which a group has several; `offload_bytes` are what all of them leave with their host, of the blocks
     of `offload_blocks`.
@@ -114,13 +115,14 @@ def _stage_of(
 ) -> PlanStage:
     node = problem.nodes_by_name[stage.node]
     load = stage_load(problem, stage)
+    start, end = problem.span(stage)
     place = place_of(node, cluster_nodes)
     is_group = len(node.pools) > 1
     return PlanStage(
         chain=stage.chain,
-        start=stage.start,
-        end=stage.end,
-        head=stage.end == len(problem.blocks),
+        start=start,
+        end=end,
+        head=stage.end == len(problem.items),
         role="replica" if shared else "group" if is_group else "one",
         node=stage.node,
         machine=place.machine,
@@ -172,7 +174,10 @@ def seam_pairs(stages: tuple[PlanStage, ...]) -> tuple[tuple[int, int], ...]:
         (source, target)
         for source, stage in enumerate(stages)
         for target, following in enumerate(stages)
-        if stage.chain == following.chain and stage.end == following.start
+        if stage.chain == following.chain
+        and stage.end == following.start
+        # The head alone is a run without a block, which begins where it ends.
+        and (stage.start, stage.end) != (following.start, following.end)
     )
 
 

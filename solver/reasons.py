@@ -65,8 +65,9 @@ def _shortage(problem: Problem, trials: Trials, *, proved: bool) -> tuple[str, .
     if heaviest > max(member.budget_bytes for member in members):
         node = max(members, key=lambda candidate: candidate.budget_bytes)
         without = "" if problem.is_plain or not problem.may_offload else " without what may stay with a host"
+        name = problem.item_name(sizes.index(heaviest))
         sentence = (
-            f"Block {sizes.index(heaviest)} with what belongs to it takes {exact_size(heaviest)}{without}, "
+            f"{name[0].upper()}{name[1:]} with what belongs to it takes {exact_size(heaviest)}{without}, "
             f"more than the largest budget, {exact_size(node.budget_bytes)} on {node.name}."
         )
         return (sentence,)

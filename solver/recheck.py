@@ -129,9 +129,9 @@ def same_model(claim: Claim, inventory: Inventory) -> tuple[Finding, ...]:
     found: list[Finding] = []
     if inventory.header_sha256 != claim.header_sha256:
         found.append(Finding("inputs.header_sha256", f"the model's headers hash to {inventory.header_sha256}"))
-    blocks = inventory.blocks()[: len(claim.problem.blocks)]
-    proper = [block.weight_bytes for block in blocks]
-    if proper != [block.weight_bytes for block in claim.problem.blocks]:
+    count = claim.problem.block_count
+    proper = [block.weight_bytes for block in inventory.blocks()[:count]]
+    if proper != [block.weight_bytes for block in claim.problem.blocks[:count]]:
         found.append(Finding("inputs.problem.blocks", "the weights of the blocks are not the model's"))
     if claim.placement is not None and not violations(claim.problem, claim.placement) and _machines_match(claim):
         stages = stages_of(claim.problem, claim.placement, claim.nodes)

@@ -32,7 +32,10 @@ def llamacpp(problem: Problem) -> Answer:
     if sum(node.budget_bytes for node in nodes) > LARGEST:
         return NoPlacement("The budgets are beyond 32-bit floats, in which it adds them up.")
     shares = [rounded(float(node.budget_bytes)) for node in nodes]
-    *blocks, head = slot_devices(profile_of(DEFAULT_BUILD), len(problem.blocks), _ALL_LAYERS, shares, len(nodes))
+    slots = slot_devices(profile_of(DEFAULT_BUILD), problem.block_count, _ALL_LAYERS, shares, len(nodes))
+    if problem.head_alone:
+        return in_runs((nodes[device], len(list(run))) for device, run in groupby(slots))
+    *blocks, head = slots
     if head != blocks[-1] and problem.ends.output_bytes:
         return head_alone(nodes[head])
     return in_runs((nodes[device], len(list(run))) for device, run in groupby(blocks))

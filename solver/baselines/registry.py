@@ -33,6 +33,7 @@ _ALL = (
         title="llama.cpp, by free memory",
         source="llama.cpp b11434, src/llama-model.cpp, load_tensors",
         rule=llamacpp,
+        places_head=True,
     ),
     Strategy(
         name="exo-ring",

@@ -117,7 +117,7 @@ class Cutter:
         if placement is None:
             return None
         stages = tuple(
-            CutStage(int(stage.node), stage.start, stage.end, stage_load(problem, stage).load_bytes)
+            CutStage(int(stage.node), *problem.span(stage), stage_load(problem, stage).load_bytes)
             for stage in placement.stages
         )
         room = min(budgets[stage.device] - stage.load_bytes for stage in stages)

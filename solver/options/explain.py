@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from solver.options.lines import Line
-    from solver.options.option import Option
+    from solver.options.option import Option, PlacedStage
     from solver.options.policy import Policy
 
 __all__ = ["explanation"]
@@ -39,10 +39,7 @@ def _figures(line: Line) -> Iterator[str]:
         proof = f", proved by {option.proof}" if option.proof else ""
         yield f"Solver: {_amounts(option)}{proof}; {_offered(option)}."
         for stage in option.stages:
-            yield (
-                f"  {stage.device}: blocks {stage.start}–{stage.end - 1}, "
-                f"{stage.need_bytes / GB:,.3f} of {stage.have_bytes / GB:,.3f} GB"
-            )
+            yield (f"  {stage.device}: {_held(stage)}, {stage.need_bytes / GB:,.3f} of {stage.have_bytes / GB:,.3f} GB")
         if option.longest_context is not None:
             yield f"Longest context there: {option.longest_context:,} tokens."
     leading = line.leading
@@ -50,6 +47,10 @@ def _figures(line: Line) -> Iterator[str]:
     shown = "unknown" if bits is None else f"{float(bits):.3f}"
     worth = float(quality(bits, cpu=leading.place.cpu))
     yield f"Quality {worth:.3f} from {shown} bits a weight."
+
+
+def _held(stage: PlacedStage) -> str:
+    return f"blocks {stage.start}–{stage.end - 1}" if stage.start < stage.end else "the head"
 
 
 def _offered(option: Option) -> str:

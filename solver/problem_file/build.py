@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from solver.blocks import Shape
+from solver.blocks import Shape, head_block
 from solver.errors import InputError
 from solver.problem import Block, Ends, Link, LinkPair, Links, Node, Problem, Rules
 from solver.problem_file.document import SCHEMA
@@ -35,19 +35,18 @@ def problem_of(document: Document, where: str) -> Problem:
         raise InputError(f"{where}, schema", f'"{document.schema[:60]}" is not read; expected "{SCHEMA}". Convert it.')
     members = members_of(document.nodes, where)
     pools = pools_of(document.pools, document.nodes, where)
+    ends = _ends(document)
     problem = Problem(
-        blocks=_blocks(document.blocks, f"{where}, blocks"),
-        ends=_ends(document),
+        blocks=(*_blocks(document.blocks, f"{where}, blocks"), *_head(document, ends)),
+        ends=ends,
         nodes=_nodes(document, members, {pool.name: pool for pool in pools}, where),
         activation_bytes=document.activation_bytes or 0,
         context_tokens=document.context_tokens,
         links=_links(document.links, members, where),
         rules=_rules(document.rules, members, len(document.blocks), where),
         pools=pools,
-        shapes=tuple(
-            _shape(part, len(document.blocks), f"{where}, shapes[{index}]")
-            for index, part in enumerate(document.shapes)
-        ),
+        shapes=tuple(_shape(part, document, f"{where}, shapes[{index}]") for index, part in enumerate(document.shapes)),
+        head_alone=document.head_alone,
     )
     _check_sizes(problem, where)
     return problem
@@ -84,12 +83,19 @@ def _ends(part: EndsPart) -> Ends:
     )
 
 
-def _shape(part: ShapePart, blocks: int, where: str) -> Shape:
+def _head(document: Document, ends: Ends) -> tuple[Block, ...]:
+    """Return the head as one more to be placed, where it moves by itself."""
+    return (head_block(ends),) if document.head_alone else ()
+
+
+def _shape(part: ShapePart, document: Document, where: str) -> Shape:
+    blocks = len(document.blocks)
     if len(part.blocks) != blocks:
         raise InputError(
             f"{where}.blocks", f"it has {len(part.blocks)} blocks; expected {blocks}, as the problem has. Correct it."
         )
-    return Shape(blocks=_blocks(part.blocks, f"{where}.blocks"), ends=_ends(part))
+    ends = _ends(part)
+    return Shape(blocks=(*_blocks(part.blocks, f"{where}.blocks"), *_head(document, ends)), ends=ends)
 
 
 def _blocks(parts: tuple[BlockPart, ...], where: str) -> tuple[Block, ...]:

@@ -139,5 +139,6 @@ class Document(EndsPart, kw_only=True, frozen=True):
     context_tokens: Amount | None = None
     pools: Annotated[tuple[PoolPart, ...], msgspec.Meta(max_length=MOST_NODES)] = ()
     shapes: Annotated[tuple[ShapePart, ...], msgspec.Meta(max_length=_MOST_SHAPES)] = ()
+    head_alone: bool = False
     links: LinksPart = LinksPart()
     rules: RulesPart = RulesPart()

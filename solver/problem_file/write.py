@@ -18,13 +18,17 @@ __all__ = ["problem_to_document"]
 def problem_to_document(problem: Problem) -> dict[str, Any]:
     """Return the document of a problem, counts expanded: the same problem always gives the same document."""
     pools = [{"name": pool.name, "budget_bytes": pool.budget_bytes, "machine": pool.machine} for pool in problem.pools]
-    shapes = [{**_ends(shape.ends), "blocks": [_block(block) for block in shape.blocks]} for shape in problem.shapes]
+    count = problem.block_count
+    shapes = [
+        {**_ends(shape.ends), "blocks": [_block(block) for block in shape.blocks[:count]]} for shape in problem.shapes
+    ]
     return {
         "schema": SCHEMA,
         **_ends(problem.ends),
         "activation_bytes": problem.activation_bytes,
         "context_tokens": problem.context_tokens,
-        "blocks": [_block(block) for block in problem.blocks],
+        "blocks": [_block(block) for block in problem.blocks[:count]],
+        **({"head_alone": True} if problem.head_alone else {}),
         "nodes": [_node(node) for node in problem.nodes],
         **({"pools": pools} if pools else {}),
         **({"shapes": shapes} if shapes else {}),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from solver.report.plan_json import instance_sha256, objective_documents, shown
+from solver.report.plan_json import instance_sha256, objective_documents, shown, span_document
 from solver.report.table import Table
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from solver.limits import Value
     from solver.objectives import Objective
     from solver.planning import Plan
+    from solver.problem import Problem
 
 __all__ = ["COMPARISON_SCHEMA", "comparison_document", "comparison_table"]
 
@@ -31,11 +32,11 @@ def comparison_document(plan: Plan, objectives: Sequence[Objective], entries: Se
         "outcome": plan.outcome.value,
         "objective": objective_documents(plan.solution),
         "reasons": list(plan.reasons),
-        "strategies": [_strategy(entry, objectives) for entry in entries],
+        "strategies": [_strategy(plan.problem, entry, objectives) for entry in entries],
     }
 
 
-def _strategy(entry: Entry, objectives: Sequence[Objective]) -> dict[str, Any]:
+def _strategy(problem: Problem, entry: Entry, objectives: Sequence[Objective]) -> dict[str, Any]:
     figures = entry.figures
     values = () if figures is None else zip(objectives, figures.values, strict=True)
     stages = () if entry.placement is None else entry.placement.stages
@@ -54,7 +55,7 @@ def _strategy(entry: Entry, objectives: Sequence[Objective]) -> dict[str, Any]:
         "latency_ns": None if figures is None else figures.latency_ns,
         "tokens_per_second": _shown(None if figures is None else figures.tokens_per_second),
         "objective": [{"name": objective.name, "value": _shown(value)} for objective, value in values],
-        "stages": [{"start": stage.start, "end": stage.end, "node": stage.node} for stage in stages],
+        "stages": [span_document(problem, stage) for stage in stages],
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from solver.report.plan_json import instance_sha256, objective_documents, shown
+from solver.report.plan_json import instance_sha256, objective_documents, shown, span_document
 from solver.report.table import Table
 from solver.report.table_text import table_lines
 
@@ -36,10 +36,7 @@ def frontier_document(problem: Problem, objectives: Sequence[Objective], points:
                 "objective": objective_documents(point.solution),
                 "stages": []
                 if point.solution.placement is None
-                else [
-                    {"start": stage.start, "end": stage.end, "node": stage.node}
-                    for stage in point.solution.placement.stages
-                ],
+                else [span_document(problem, stage) for stage in point.solution.placement.stages],
             }
             for point in points
         ],

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from solver.limits import Value
     from solver.planning import Plan
     from solver.pool_loads import PoolLoad
-    from solver.problem import Problem
+    from solver.problem import Problem, Stage
     from solver.projection import PlanStage, Seam, Transfer
     from solver.solution import Level, Solution, Unreached
 
@@ -180,6 +180,12 @@ def shown(value: Value) -> int | float:
 
 def _gap(value: Value, bound: Value) -> float:
     return 0.0 if value == bound else float(abs(Fraction(value) - Fraction(bound)) / abs(Fraction(value)))
+
+
+def span_document(problem: Problem, stage: Stage) -> dict[str, Any]:
+    """Return the document of a stage by name alone."""
+    start, end = problem.span(stage)
+    return {"start": start, "end": end, "node": stage.node}
 
 
 def stage_document(stage: PlanStage) -> dict[str, Any]:

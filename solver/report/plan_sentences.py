@@ -40,7 +40,7 @@ def headline(plan: Plan) -> str:
 
 
 def _subject(plan: Plan) -> tuple[str, bool]:
-    blocks = len(plan.problem.blocks)
+    blocks = plan.problem.block_count
     return (count(blocks, "block"), blocks != 1) if plan.setting is None else (plan.setting.inventory.name, False)
 
 
@@ -147,7 +147,7 @@ def _to_place(plan: Plan) -> str:
     budgets = machine_budgets(problem)
     budget = amount(sum(budgets.values()))
     nodes = count(len(problem.nodes if problem.is_plain else budgets), "node")
-    return f"{count(len(problem.blocks), 'block')}, {amount(problem.total_bytes)} ({kinds}) on {nodes}, budget {budget}"
+    return f"{count(problem.block_count, 'block')}, {amount(problem.total_bytes)} ({kinds}) on {nodes}, budget {budget}"
 
 
 def _workload(plan: Plan) -> tuple[Fact, ...]:

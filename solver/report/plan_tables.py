@@ -77,7 +77,7 @@ def stages_grid(plan: Plan) -> Grid:
         Bar(tuple(_bytes_of(kind, stage) for kind in kinds), stage.budget_bytes) for stage in plan.stages
     ]
     if len(plan.stages) > 1:
-        whole = f"{len(plan.problem.blocks):,} in all"
+        whole = f"{plan.problem.block_count:,} in all"
         rows.append(("", "together", whole, *_sizes(scale, kinds, plan.stages, _budget_together(plan))))
         bars.append(None)
     titles = ("#", "node", "blocks", "full", "load", "budget", "slack", *kinds)
@@ -131,6 +131,8 @@ def _bytes_of(kind: str, stage: PlanStage) -> int:
 def _blocks(plan: Plan, stage: PlanStage) -> str:
     """Return the blocks of a stage, both ends named, with what stands before the first and after the last."""
     ends = plan.problem.ends
+    if stage.start == stage.end:
+        return "head (copy)" if ends.tied_bytes else "head"
     inner = str(stage.start) if stage.end == stage.start + 1 else f"{stage.start}–{stage.end - 1}"
     before = "input, " if stage.start == 0 and ends.input_bytes + ends.host_bytes else ""
     after = ""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations, permutations
 from typing import TYPE_CHECKING
 
+from solver.blocks import head_block
 from solver.problem import Block, Ends, Link, LinkPair, Links, Node, Placement, Problem, Rules, Stage
 from solver.rules import violations
 
@@ -39,6 +40,12 @@ def problem_of(
         links=links,
         rules=rules,
     )
+
+
+def with_head_alone(problem: Problem) -> Problem:
+    """Return a problem with its head to be placed by itself, behind the last block."""
+    shapes = tuple(replace(shape, blocks=(*shape.blocks, head_block(shape.ends))) for shape in problem.shapes)
+    return replace(problem, blocks=(*problem.blocks, head_block(problem.ends)), shapes=shapes, head_alone=True)
 
 
 def random_problem(random: Random, most_blocks: int, most_nodes: int, *, ruled: bool = False) -> Problem:

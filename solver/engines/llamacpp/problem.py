@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from solver.blocks import head_block
 from solver.engines.generic import EnginePlan
 from solver.engines.generic_shapes import active_weight_bytes
 from solver.engines.llamacpp.hosts import (
@@ -92,21 +93,27 @@ def llamacpp(
     )
     held = Held(weights.everywhere_bytes, compute.device_bytes, weights.host_bytes + beside)
     check_hosts(hosts, held.held_bytes)
+    blocks = _blocks(
+        inventory,
+        weights,
+        block_cache_needs(profile, inventory, settings, backends),
+        movable if moves else tuple((0, 0) for _ in movable),
+    )
+    ends = _ends(hosts, weights, beside)
     problem = Problem(
-        blocks=_blocks(
-            inventory,
-            weights,
-            block_cache_needs(profile, inventory, settings, backends),
-            movable if moves else tuple((0, 0) for _ in movable),
-        ),
-        ends=_ends(hosts, weights, beside),
+        blocks=(*blocks, head_block(ends)),
+        ends=ends,
         nodes=tuple(node_of(seat, hosts, held) for seat in hosts.seats),
         activation_bytes=(inventory.architecture.hidden_size or 0) * _ACTIVATION_VALUE_BYTES,
         context_tokens=workload.context_tokens,
         links=links_of(cluster, hosts.seats, hosts.head),
         rules=rules_of(rules, hosts.seats, hosts.first),
         pools=pools_with(hosts, held),
+        head_alone=True,
     )
+    # A stage without a block never has so many.
+    if rules.min_blocks > 1:
+        problem = problem.with_head_folded()
     notes = (
         *inventory.notes,
         *_notes(inventory, workload, hosts.seats, weights, compute, settings.context_tokens),
@@ -141,16 +148,15 @@ def _blocks(
     movable: tuple[tuple[int, int], ...],
 ) -> tuple[Block, ...]:
     blocks = []
-    last = len(caches) - 1
-    for number, (summary, weight, cache, (moved, moved_read)) in enumerate(
-        zip(inventory.blocks(), weights.blocks, caches, movable, strict=False)
+    for summary, weight, cache, (moved, moved_read) in zip(
+        inventory.blocks(), weights.blocks, caches, movable, strict=False
     ):
         read = active_weight_bytes(inventory, weight, summary.expert_bytes) + cache.cache_bytes
         blocks.append(
             Block(
                 weight_bytes=weight,
                 cache_bytes=cache.cache_bytes,
-                active_bytes=read + (weights.head_bytes if number == last else 0),
+                active_bytes=read,
                 cache_bytes_per_token=cache.bytes_per_token,
                 cache_fixed_bytes=cache.fixed_bytes,
                 expert_bytes=moved,

@@ -59,10 +59,15 @@ OTHERS = ("tower/cpu", "attic/gpu0", "attic/gpu1")
 
 
 def random_placement(generator: random.Random, blocks: int) -> Placement:
-    """Return a chain over some devices, the head's processor first where it is one, with some experts left behind."""
+    """Return a chain over some devices, the head's processor first where it is one, with some experts left behind.
+
+    The head is one more than the blocks, and now and then alone.
+    """
     used = generator.sample([*LEAVING, *OTHERS], generator.randint(1, 7))
     used = ["desk/cpu", *used] if generator.random() < 0.3 else used
-    ends = [*sorted(generator.sample(range(1, blocks), len(used) - 1)), blocks]
+    ends = [*sorted(generator.sample(range(1, blocks), len(used) - 1)), blocks + 1]
+    if len(used) > 1 and generator.random() < 0.3:
+        ends[-2] = blocks
     share = generator.choice((0.0, 0.4, 1.0))
     return Placement(
         tuple(
@@ -70,7 +75,7 @@ def random_placement(generator: random.Random, blocks: int) -> Placement:
                 start,
                 end,
                 device,
-                tuple(b for b in range(start, end) if device in LEAVING and generator.random() < share),
+                tuple(b for b in range(start, min(end, blocks)) if device in LEAVING and generator.random() < share),
             )
             for start, end, device in zip([0, *ends], ends, used, strict=False)
         )
@@ -97,7 +102,7 @@ def test_random_placements_are_typed_and_read_back_to_the_byte(offload: Offload)
     generator = random.Random(7)
     for _ in range(25):
         placement = random_placement(generator, model.trunk_blocks)
-        runs = [Run(stage.start, stage.end, stage.node, stage.offloaded) for stage in placement.stages]
+        runs = [Run(*problem.span(stage), stage.node, stage.offloaded) for stage in placement.stages]
         export = llamacpp_export(
             runs, CLUSTER, REQUEST, model.trunk_blocks, "m.gguf", model, strict=False, offload=offload
         )
@@ -127,7 +132,7 @@ def test_random_placements_are_typed_and_read_back_to_the_byte(offload: Offload)
 def test_only_the_head_and_machines_that_serve_their_processor_take_experts() -> None:
     """A card of the attic leaves nothing: no process there could keep it."""
     plan = llamacpp(mixtral(), CLUSTER, REQUEST, NO_RULES)
-    attic = Placement((Stage(0, 16, "desk/gpu0"), Stage(16, 32, "attic/gpu0", (20,))))
+    attic = Placement((Stage(0, 16, "desk/gpu0"), Stage(16, 33, "attic/gpu0", (20,))))
 
     assert {"desk/ram", "tower/ram", None} == {node.host_pool for node in plan.problem.nodes}
     assert ["offload"] == [violation.rule for violation in violations(plan.problem, attic)]

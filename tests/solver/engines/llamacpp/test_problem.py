@@ -52,13 +52,19 @@ MODELS = {"dense": llama_70b(), "tied": llama_70b(tied=True), "experts": mixtral
 
 
 def cuts(blocks: int) -> list[tuple[Run, Run, Run]]:
-    """Return random cuts of blocks into three runs on the nodes in order."""
+    """Return random cuts of blocks into three runs on the nodes in order; the last is the head alone in one."""
     generator = random.Random(blocks)
     found = []
-    for _ in range(12):
+    for number in range(12):
         first, second = sorted(generator.sample(range(1, blocks), 2))
+        second = second if number else blocks
         found.append((Run(0, first, "a-1"), Run(first, second, "a-2"), Run(second, blocks, "a-3")))
     return found
+
+
+def stages_of(runs: tuple[Run, ...]) -> list[Stage]:
+    """Return runs of blocks as stages of items: the head is one more, behind the last block."""
+    return [Stage(run.start, run.end + (run is runs[-1]), run.device) for run in runs]
 
 
 def held(inventory: Inventory, workload: Workload, runs: tuple[Run, Run, Run], kinds: tuple[str, str]) -> list[int]:
@@ -78,7 +84,7 @@ def test_where_all_devices_are_alike_a_plan_counts_what_the_engine_allocates(nam
     inventory, workload = MODELS[name], replace(REQUEST, context_tokens=5000, sequences=sequences)
     problem = llamacpp(inventory, parse_cluster(HOSTS, "m"), workload, replace(NO_RULES, first="a-1")).problem
     for runs in cuts(inventory.trunk_blocks):
-        loads = [stage_load(problem, Stage(run.start, run.end, run.device)) for run in runs]
+        loads = [stage_load(problem, stage) for stage in stages_of(runs)]
 
         assert held(inventory, workload, runs, ("RPC0", "RPC1")) == [
             load.weight_bytes + load.cache_bytes for load in loads
@@ -90,7 +96,7 @@ def test_where_devices_differ_a_plan_counts_no_less_than_the_engine_allocates(na
     inventory = MODELS[name]
     problem = llamacpp(inventory, parse_cluster(MIXED, "m"), REQUEST, replace(NO_RULES, first="a-1")).problem
     for runs in cuts(inventory.trunk_blocks):
-        loads = [stage_load(problem, Stage(run.start, run.end, run.device)) for run in runs]
+        loads = [stage_load(problem, stage) for stage in stages_of(runs)]
 
         for size, load in zip(held(inventory, REQUEST, runs, ("Vulkan0", "CUDA0")), loads, strict=True):
             assert size <= load.weight_bytes + load.cache_bytes
@@ -115,7 +121,7 @@ def test_a_head_on_cards_keeps_its_embeddings_in_the_host_and_must_have_room_the
     tight = parse_cluster(f'[[node]]\nname = "desk"\nmemory = "8 GiB"\n{cards}', "m")
     problem = llamacpp(llama_70b(), roomy, REQUEST, NO_RULES).problem
 
-    placement = Placement((Stage(0, 40, "desk/gpu1"), Stage(40, 80, "desk/gpu0")))
+    placement = Placement((Stage(0, 40, "desk/gpu1"), Stage(40, 81, "desk/gpu0")))
     host = pool_loads(problem, placement)["desk/ram"]
     embedding = next(tensor for tensor in llama_70b().tensors if tensor.name == "token_embd.weight")
 
