@@ -82,7 +82,8 @@ def _ports(fleet: Fleet, number: int, cost: Callable[[str, str], int]) -> tuple[
     found = []
     for device in range(len(names)):
         for group in groups:
-            if outer[device] == outer[group[0]] and _alike_inside(names, [*group, device], cost):
+            # Of three devices, two pairs alike make the third: each is held against the first of a group alone.
+            if outer[device] == outer[group[0]] and _alike_inside(names, [group[0], device], cost):
                 group.append(device)
                 found.append(group[0])
                 break
