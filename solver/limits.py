@@ -35,7 +35,7 @@ class Limits:
     min_tokens: int | None
     max_slowest_ns: int | None
     max_latency_ns: int | None
-    max_offload_bytes: int | None = None
+    max_offload_bytes: int | None
 
 
 NO_LIMITS = Limits(
@@ -47,6 +47,7 @@ NO_LIMITS = Limits(
     min_tokens=None,
     max_slowest_ns=None,
     max_latency_ns=None,
+    max_offload_bytes=None,
 )
 
 

@@ -220,15 +220,7 @@ class ConstraintSolver:
         Raises:
             KeyboardInterrupt: an interrupt ended one of the runs.
         """
-        run = _model_of(problem)
-        if problem.is_plain:
-            fewest = run.minimise("nodes", problem, limits, clock, start, lambda _best, _bound: None, at_least=0)
-            if fewest.interrupted:
-                raise KeyboardInterrupt
-            if fewest.placement is None or not fewest.settled:
-                return None
-            start = fewest.placement
-        answer = run.canonical_placement(problem, limits, clock, start)
+        answer = _model_of(problem).canonical_placement(problem, limits, clock, start)
         if answer.interrupted:
             raise KeyboardInterrupt
         return answer.placement if answer.settled else None

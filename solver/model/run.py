@@ -106,13 +106,15 @@ def _built(problem: Problem, sizes: Sizes, limits: Limits, *, objective: str | N
 def canonical_placement(problem: Problem, limits: Limits, clock: Clock, start: Placement) -> Answer:
     """Return the canonical placement within the limits by a chain of runs that each fix one more choice.
 
-    The start must be on the fewest nodes possible within the limits.
+    The fewest nodes come first; whatever the limits allow is a start.
     """
-    stages = len(start.stages)
+    best = minimise("nodes", problem, limits, clock, start, lambda _best, _bound: None, at_least=0)
+    if best.placement is None or not best.settled or best.interrupted:
+        return replace(best, settled=False)
+    stages = len(best.placement.stages)
     sizes = replace(sizes_of(problem, limits), stages=stages)
     built = _built(problem, sizes, limits, objective=None)
     model, v = built.model, built.v
-    best = Answer(start, None, settled=True, interrupted=False)
     choices = [*(_class_number(v, k) for k in range(stages)), *(-v.cut[k] for k in range(1, stages))]
     for choice in choices:
         best = settled(model, choice, best, lambda known: _solve(built, clock, known, None))

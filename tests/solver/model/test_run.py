@@ -150,10 +150,13 @@ def test_an_interrupt_among_equals_is_passed_on_even_with_an_answer(
         ConstraintSolver().canonical(problem, NO_LIMITS, clock(), start)
 
 
-def test_the_canonical_answer_is_reached_from_any_start() -> None:
-    """Three equal nodes: the longest run comes first, whatever is known at the start."""
+@pytest.mark.parametrize(
+    "stages", [(Stage(0, 3, "n2"), Stage(3, 6, "n1")), (Stage(0, 2, "n2"), Stage(2, 4, "n0"), Stage(4, 6, "n1"))]
+)
+def test_the_canonical_answer_is_reached_from_any_start(stages: tuple[Stage, ...]) -> None:
+    """Three equal nodes: the fewest, and then the longest run first, whatever is known at the start."""
     problem = problem_of((1, 1, 1, 1, 1, 1), (3, 3, 3))
-    start = Placement((Stage(0, 3, "n2"), Stage(3, 6, "n1")))
+    start = Placement(stages)
     answer = run.canonical_placement(problem, NO_LIMITS, clock(), start)
 
     assert (Placement((Stage(0, 3, "n0"), Stage(3, 6, "n1"))), True) == (answer.placement, answer.settled)
