@@ -10,7 +10,7 @@ from solver.errors import InputError
 from solver.problem_file.build import problem_of
 from solver.problem_file.document import SCHEMA, Document
 from solver.problem_file.write import problem_to_document
-from solver.wording import shortened
+from solver.wording import file_name, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,9 +33,9 @@ def read_problem(path: Path) -> Problem:
         content = path.read_bytes()
     except OSError as error:
         raise InputError(
-            path.name, f"{error.strerror or error}; expected a {SCHEMA} document. Check the path."
+            file_name(path), f"{error.strerror or error}; expected a {SCHEMA} document. Check the path."
         ) from None
-    return problem_from_bytes(content, path.name)
+    return problem_from_bytes(content, file_name(path))
 
 
 def problem_from_bytes(content: bytes, where: str) -> Problem:

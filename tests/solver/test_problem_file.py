@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,7 +18,7 @@ from solver.problem_file import checked, problem_from_bytes, problem_from_docume
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
+
 
 SMALL: dict[str, Any] = {
     "schema": "layerfit/problem/1",
@@ -293,6 +294,16 @@ def test_a_file_is_named_by_its_name(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         read_problem(tmp_path / "q.json")
     assert "q.json: No such file or directory; expected a layerfit/problem/1 document. Check the path." == str(
+        caught.value
+    )
+
+
+@pytest.mark.skipif(not Path("/dev/null").exists(), reason="no such device")
+def test_what_is_no_regular_file_is_named_by_its_path() -> None:
+    with pytest.raises(InputError) as caught:
+        read_problem(Path("/dev/null"))
+
+    assert "/dev/null: Input data was truncated; expected a layerfit/problem/1 document. Correct it." == str(
         caught.value
     )
 

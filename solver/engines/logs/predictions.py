@@ -10,7 +10,7 @@ import msgspec
 
 from solver.engines.logs.amounts import Prediction, Unit
 from solver.errors import InputError
-from solver.wording import quoted, shortened
+from solver.wording import file_name, quoted, shortened
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -109,7 +109,7 @@ def read_expected(path: Path) -> Expected:
     Raises:
         InputError: the file cannot be read, or is neither a plan nor an emulation.
     """
-    where = path.name
+    where = file_name(path)
     try:
         with path.open("rb") as file:
             content = file.read(_LARGEST_FILE + 1)
