@@ -8,12 +8,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 from jsonschema import Draft202012Validator
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 _REPOSITORY = Path(__file__).resolve().parents[1]
+
+# The same examples in every run, so that a failure belongs to the change it is seen with; `--hypothesis-profile explore`
+# draws new ones. Nothing is judged by the clock: machines are busy.
+settings.register_profile(
+    "same", deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile("explore", deadline=None, print_blob=True)
+settings.load_profile("same")
 
 
 @pytest.fixture(scope="session")
