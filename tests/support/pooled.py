@@ -33,6 +33,7 @@ class _Machines:
     random: Random
     room: int
     timed: bool
+    held: tuple[int, ...]
     nodes: list[Node] = field(default_factory=list)
     pools: list[Pool] = field(default_factory=list)
 
@@ -42,7 +43,8 @@ class _Machines:
 
     def pool(self, machine: str, name: str, budget_bytes: int) -> str:
         """Add a memory."""
-        self.pools.append(Pool(f"{machine}/{name}", budget_bytes, machine))
+        held = min(self.random.choice(self.held), budget_bytes)
+        self.pools.append(Pool(f"{machine}/{name}", budget_bytes, machine, held))
         return f"{machine}/{name}"
 
     def device(self, machine: str | None, name: str, budget_bytes: int, draws: Draws | None) -> None:
@@ -50,7 +52,7 @@ class _Machines:
         rate = self.random.choice((1, 2, 5)) * 10**9 if self.timed else None
         measured = self.timed and self.random.random() < 0.15
         times = tuple(self.random.randint(1, 30) for _ in range(self.random.randint(1, 5))) if measured else None
-        self.nodes.append(Node(name, budget_bytes, rate, times, machine, draws))
+        self.nodes.append(Node(name, budget_bytes, rate, times, machine, draws, self.random.choice(self.held)))
 
     def draws(self, pools: tuple[str, ...], cards: tuple[str, ...], host_pool: str | None, shape: int = 0) -> Draws:
         """Say what a device takes from where; host memories are slow, and of a known rate where times matter."""
@@ -133,7 +135,8 @@ def pooled_problem(
     total = sum(block.weight_bytes + block.cache_bytes for block in blocks) + ends.input_bytes + ends.output_bytes
     devices = random.choice((most_devices, random.randint(1, most_devices)))
     room = int(total / devices / random.uniform(0.2, 0.8)) + 1
-    machines = _Machines(random, room, with_times)
+    held = random.choice(((0,), (0,), (room // 8,), (0, room // 8, room // 4)))
+    machines = _Machines(random, room, with_times, held)
     while len(machines.nodes) < devices:
         machine = f"m{len(machines.nodes)}"
         random.choice(_KINDS)(machines, machine, devices - len(machines.nodes))
