@@ -16,9 +16,9 @@ from solver.cli.reading import MODEL_HELP, ReadOptions
 from solver.cli.run import ExitCode
 from solver.cli.search_flags import FrontierOptions, LimitOptions, ObjectiveOptions, RuleOptions
 from solver.cli.shared_flags import ClusterOptions, EngineOptions, PlanOutputOptions, ProblemOptions, WorkloadOptions
+from solver.cli.sizing import sized_plan
 from solver.effort import Effort
 from solver.objectives import objectives_named
-from solver.planning import plan as solve_plan
 from solver.problem_file import problem_to_document
 from solver.report.plan_json import PlanInputs, plan_document, ranks_of
 from solver.solution import Outcome
@@ -72,9 +72,7 @@ def plan(
 
         return show_frontier(question, wanted, effort, frontier, problem, output)
     with shown_progress(quiet=output.json) as progress:
-        answer = solve_plan(
-            question.problem, wanted, effort, setting=question.setting, variants=question.variants, progress=progress
-        )
+        answer = sized_plan(question, wanted, effort, progress).plan
     inputs = PlanInputs(
         model=_shown_model(model, output),
         model_path=None if output.no_paths else question.model_path,

@@ -20,8 +20,8 @@ def pools_of(parts: tuple[PoolPart, ...], nodes: tuple[NodePart, ...], where: st
     """Return the pools of a document; every name is that of one memory, every machine one that is there.
 
     Raises:
-        InputError: a name is taken, by a pool or by a node that has a memory of its own; a machine is not there; or more is
-            held than there is.
+        InputError: a name is taken, by a pool or by a node that has a memory of its own; a machine is not there; or
+            more is held than there is.
     """
     own = {part.name for part in nodes if part.pools is None}
     machines = {part.machine or part.name: None for part in nodes}
