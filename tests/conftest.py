@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 _REPOSITORY = Path(__file__).resolve().parents[1]
 
-# The same examples in every run, so that a failure belongs to the change it is seen with; `--hypothesis-profile explore`
-# draws new ones. Nothing is judged by the clock: machines are busy.
+# The same examples in every run, so that a failure belongs to the change it is seen with; `--hypothesis-profile
+# explore` draws new ones. Nothing is judged by the clock: machines are busy.
 settings.register_profile(
     "same", deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]
 )
