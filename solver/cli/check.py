@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from solver.claim import read_claim
-from solver.cli.output import write_document, write_text
+from solver.cli.output import paint, write_document, write_text
 from solver.cli.reading import ReadOptions
 from solver.cli.run import ExitCode
 from solver.cli.search_flags import LimitOptions
 from solver.effort import Effort
 from solver.recheck import Finding, findings, reproved, same_model
-from solver.report.terminal import escape
+from solver.report.terminal import sentence_lines
 
 if TYPE_CHECKING:
     from solver.claim import Claim
     from solver.recheck import Reproof
+    from solver.report.terminal import Paint
 
 __all__ = ["check"]
 
@@ -52,7 +53,7 @@ def check(
     if json:
         write_document(_document(claim, found, reproof))
     else:
-        write_text(_text(claim, found, reproof))
+        write_text(_text(claim, found, reproof, paint()))
     return _code(found, reproof)
 
 
@@ -78,7 +79,7 @@ def _document(claim: Claim, found: list[Finding], reproof: Reproof | None) -> di
     }
 
 
-def _text(claim: Claim, found: list[Finding], reproof: Reproof | None) -> str:
+def _text(claim: Claim, found: list[Finding], reproof: Reproof | None, paint: Paint) -> str:
     if found:
         lines = [f"{claim.where}: the plan does not stand; {len(found)} finding(s)."]
         lines += [f"  {finding.place}: {finding.problem}" for finding in found]
@@ -91,4 +92,4 @@ def _text(claim: Claim, found: list[Finding], reproof: Reproof | None) -> str:
         lines.append(f"{said}: {solution.outcome.value}{f' ({proofs})' if proofs else ''}.")
     elif not found:
         lines.append("Proofs are its own claims: --reprove proves them again by another method.")
-    return "".join(f"{escape(line)}\n" for line in lines)
+    return "".join(f"{part}\n" for line in lines for part in sentence_lines(line, paint, indent=4))

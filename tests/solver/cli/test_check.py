@@ -126,7 +126,7 @@ def test_the_model_is_compared_when_it_is_named(tiny_model: Path, tmp_path: Path
     assert (0, STANDS + CLAIMS, "") == layerfit("check", tmp_path / "plan.json", "--model", tiny_model)
     code, out, err = layerfit("check", tmp_path / "plan.json", "--model", other)
     assert (1, "") == (code, err)
-    assert "  inputs.header_sha256: the model's headers hash to " in out
+    assert "  inputs.header_sha256: the model's headers hash to\n    " in out
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"[" * 100_000, b"\x00" * 100, b"GGUF"])
