@@ -1,4 +1,4 @@
-"""How little can still be spent from a boundary to the end of a run on a machine, where bytes in short memories have prices.
+"""How little can still be spent from a boundary to the end of a run on a machine, bytes in short memories priced.
 
 With a price λ for each byte of a memory, a run that keeps to the memory's budget costs at least
 
@@ -59,7 +59,7 @@ class Completions:
 
 
 def priced_bounds(run: Completions) -> tuple[list[Priced], list[Priced]] | None:
-    """Return bounds on cost at several prices, the greatest last, and on what goes into each memory; None: nothing fits.
+    """Return bounds on cost at several prices, the greatest last, and on bytes in each memory; None: nothing fits.
 
     Raises:
         TableError: the time is up.
@@ -136,12 +136,11 @@ def _rests(
                 hop = runs.costs.inside.get((port, first), runs.prices.never)
                 if hop < runs.prices.never:
                     _lower(found, port, _joined(tables[device], hop, cost_price, rest))
-    best = (np.inf, np.inf, np.full(len(prices), np.inf))
-    for table in rests.values():
-        for port, (value, cost, uses) in table.items():
-            if port == run.way.first and value[run.start] < best[0]:
-                best = float(value[run.start]), float(cost[run.start]), uses[:, run.start]
-    return rests, best
+    ways = [table[run.way.first] for table in rests.values() if run.way.first in table]
+    best = min(ways, key=lambda way: float(way[0][run.start]), default=None)
+    if best is None:
+        return rests, (np.inf, np.inf, np.full(len(prices), np.inf))
+    return rests, (float(best[0][run.start]), float(best[1][run.start]), best[2][:, run.start])
 
 
 def _joined(stage: _Least, hop: int, cost_price: float, rest: _Least) -> _Least:

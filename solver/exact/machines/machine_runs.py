@@ -43,9 +43,9 @@ class MachineRuns:
     """Costs of all runs on a machine: by state, and by how they are entered and left; what `ways` hold is outside's.
 
     `tables` bar runs that exceed a resource however they are arranged; `parts` bar none. The cheapest way to a run that
-    is not barred may begin with one that is: both are least figures, of different arrangements. `known` are runs for which
-    cost and use were weighed together, and what `ways` hold of them is their least cost. `budget_bytes` is that of the
-    resource whose use is the cost, None where it is not.
+    is not barred may begin with one that is: both are least figures, of different arrangements. `known` are runs for
+    which cost and use were weighed together, and what `ways` hold of them is their least cost. `budget_bytes` is that
+    of the resource whose use is the cost, None where it is not.
     """
 
     machine: Machine
@@ -131,7 +131,6 @@ def machine_runs(
 
     Where costs are all 0 and one resource is short, its use is the cost within the machine: then runs are exact.
     """
-
     least: int | None
 
     def tables_at(at: Prices) -> tuple[Tables, MachineCosts]:

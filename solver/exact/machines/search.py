@@ -1,8 +1,8 @@
 """The search over machines of one problem: what it can say about a question, and the placements that it finds.
 
-What devices share is respected for each resource by itself, and for the runs of a cheapest chain all together. Where that
-is too much work a search may allow what the rules do not: its costs are bounds for every problem, and exact where the
-placement behind them passes the rules and keeps to the limits.
+What devices share is respected for each resource by itself, and all together in the runs of a cheapest chain. Where
+that is too much work a search may allow what the rules do not: its costs are bounds for every problem, and exact where
+the placement behind them passes the rules and keeps to the limits.
 """
 
 from __future__ import annotations

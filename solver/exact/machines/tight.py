@@ -1,13 +1,15 @@
 """The least cost of a run on a machine whose memories are nearly full, where cost and use must be weighed together.
 
-Runs grow stage by stage from the front. Of those that occupy the same cards, end at the same boundary and leave by the same port,
-one that costs no less and puts no less into each memory than another is dropped, and so is what can no longer end below
-a ceiling: the ceiling starts near the greatest bound at fixed prices (see `completions`) and rises until a run is found.
+Runs grow stage by stage from the front. Of those that occupy the same cards, end at the same boundary and leave by the
+same port, one that costs no less and puts no less into each memory than another is dropped, and so is what can no
+longer end below a ceiling, which starts near the greatest bound at fixed prices (see `completions`) and rises until a
+run is found.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +18,7 @@ from solver.exact.machines.completions import Completions, priced_bounds
 from solver.exact.states import TableError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -25,10 +27,11 @@ if TYPE_CHECKING:
     from solver.exact.machines.runs import State, Way
     from solver.exact.machines.trades import Trades
 
-__all__ = ["Tight", "tightest"]
+__all__ = ["Tight", "every_cheapest", "tightest"]
 
 _MOST_LABELS = 3_000_000
 _MOST_COMPARED = 2_000
+_MOST_EQUALS = 20_000
 # A ceiling is so much above the bound at first, as a share of it, and then so many times as much.
 _FIRST_STEP = 1e-4
 _GROWTH = 4.0
@@ -83,13 +86,10 @@ def tightest(
     """
     run = Completions(runs, trades, way, start, end, np.array(budgets, dtype=np.float64), spent)
     found = priced_bounds(run)
-    if found is None:
+    if found is None or not np.isfinite(found[0][-1].bound):
         return Tight(None, None)
     bounds, needs = found
-    scale = sum(float(abs(priced.prices @ run.budgets)) for priced in bounds) + abs(bounds[-1].bound) + 1.0
-    safe = scale * _SAFETY + 1.0
-    if not np.isfinite(bounds[-1].bound):
-        return Tight(None, None)
+    safe = _safe(run, bounds)
     floor = max(int(np.ceil(bounds[-1].bound - safe)), 0)
     step = max(floor * _FIRST_STEP, 1.0)
     top = _most(runs, trades)
@@ -105,6 +105,38 @@ def tightest(
         if floor > top:
             return Tight(None, None)
         step *= _GROWTH
+
+
+def every_cheapest(
+    runs: MachineRuns,
+    trades: tuple[Trades, ...],
+    budgets: Sequence[int],
+    way: Way,
+    start: int,
+    end: int,
+    least: int,
+    spent: Callable[[], bool],
+) -> list[tuple[tuple[int, int], ...]]:
+    """Return every run of the least cost, as devices with their trades; of equal mixes of a stage one.
+
+    Raises:
+        TableError: the time is up, or there are too many.
+    """
+    run = Completions(runs, trades, way, start, end, np.array(budgets, dtype=np.float64), spent)
+    found = priced_bounds(run)
+    if found is None:
+        return []
+    search = _Search(run, *found, least, _safe(run, found[0]))
+    try:
+        return search.every()
+    except _TooManyError:
+        raise TableError from None
+
+
+def _safe(run: Completions, bounds: list[Priced]) -> float:
+    """Return more than floating point errs by in these bounds."""
+    scale = sum(float(abs(priced.prices @ run.budgets)) for priced in bounds) + abs(bounds[-1].bound) + 1.0
+    return scale * _SAFETY + 1.0
 
 
 def _most(runs: MachineRuns, trades: tuple[Trades, ...]) -> int:
@@ -134,8 +166,34 @@ class _Search:
 
     def best(self) -> Tight | None:
         """Return the least cost at or below the ceiling with its stages, None where there is none."""
-        run, runs = self.run, self.run.runs
         found: tuple[int, tuple[State, int], int] | None = None
+        for key, labels, ended in self._ended(_undominated):
+            at = int(ended[np.argmin(labels.costs[ended])])
+            if found is None or int(labels.costs[at]) < found[0]:
+                found = int(labels.costs[at]), key, at
+        if found is None:
+            return None
+        stages = (
+            (device, int(trades.starts[trade]), int(trades.ends[trade]), trades.left(trade))
+            for device, trade in self._taken(found[1], found[2])
+            for trades in (self.run.trades[device],)
+        )
+        return Tight(found[0], tuple(stages))
+
+    def every(self) -> list[tuple[tuple[int, int], ...]]:
+        """Return the devices and trades of every run at or below the ceiling."""
+        found: list[tuple[tuple[int, int], ...]] = []
+        for key, _, ended in self._ended(lambda labels: labels):
+            if len(found) + len(ended) > _MOST_EQUALS:
+                raise _TooManyError
+            found.extend(self._taken(key, int(at)) for at in ended)
+        return found
+
+    def _ended(
+        self, reduced: Callable[[_Labels], _Labels]
+    ) -> Iterator[tuple[tuple[State, int], _Labels, NDArray[np.intp]]]:
+        """Yield where runs have come to their end: state and port, labels, and which of them."""
+        run, runs = self.run, self.run.runs
         for state in runs.steps.states:
             if run.spent():
                 raise TableError
@@ -144,21 +202,16 @@ class _Search:
                 port = runs.costs.ports[device]
                 fresh.setdefault(port, []).extend(self._grown(before, device, state))
             for port, parts in fresh.items():
-                labels = _undominated(_joined(parts)) if parts else None
-                if labels is None:
+                if not parts:
                     continue
+                labels = reduced(_joined(parts))
                 self.labels[state, port] = labels
                 self.count += len(labels.ends)
                 if self.count > _MOST_LABELS:
                     raise _TooManyError
-                if port != run.way.last:
-                    continue
                 ended = np.flatnonzero(labels.ends == run.end)
-                if len(ended):
-                    at = int(ended[np.argmin(labels.costs[ended])])
-                    if found is None or int(labels.costs[at]) < found[0]:
-                        found = int(labels.costs[at]), (state, port), at
-        return None if found is None else Tight(found[0], self._stages(found[1], found[2]))
+                if port == run.way.last and len(ended):
+                    yield (state, port), labels, ended
 
     def _grown(self, before: State | None, device: int, state: State) -> list[_Labels]:
         """Return what becomes of all beginnings at one state with a stage on one more device."""
@@ -181,7 +234,7 @@ class _Search:
             self.sources.append(((before, last), device))
             places = np.argsort(labels.ends, kind="stable")
             bounds = np.searchsorted(labels.ends[places], np.arange(run.start, run.end + 1))
-            for low, high in zip(bounds[:-1], bounds[1:], strict=True):
+            for low, high in pairwise(bounds):
                 for begin in range(int(low), int(high), 4096):
                     at = places[begin : min(begin + 4096, int(high))]
                     part = self._with_stage(
@@ -226,18 +279,17 @@ class _Search:
             after[columns], total[rows, columns], used[:, rows, columns], places[rows], reach[columns], source
         )
 
-    def _stages(self, key: tuple[State, int], at: int) -> tuple[tuple[int, int, int, tuple[int, ...]], ...]:
-        """Return the stages (device, start, end, left with the host) that a label stands for."""
-        stages: list[tuple[int, int, int, tuple[int, ...]]] = []
+    def _taken(self, key: tuple[State, int], at: int) -> tuple[tuple[int, int], ...]:
+        """Return the devices with their trades that a label stands for."""
+        taken: list[tuple[int, int]] = []
         following: tuple[State, int] | None = key
         while following is not None:
             labels = self.labels[following]
-            trade, before = int(labels.trades[at]), int(labels.before[at])
+            trade = int(labels.trades[at])
             following, device = self.sources[int(labels.sources[at])]
-            trades = self.run.trades[device]
-            stages.insert(0, (device, int(trades.starts[trade]), int(trades.ends[trade]), trades.left(trade)))
-            at = before
-        return tuple(stages)
+            taken.insert(0, (device, trade))
+            at = int(labels.before[at])
+        return tuple(taken)
 
 
 def _joined(parts: list[_Labels]) -> _Labels:
@@ -252,7 +304,7 @@ def _joined(parts: list[_Labels]) -> _Labels:
 
 
 def _undominated(labels: _Labels) -> _Labels:
-    """Return the labels without those that cost no less and use no less of everything than another at their boundary."""
+    """Return the labels without those that cost and use no less of everything than another at their boundary."""
     costs = labels.costs if labels.costs.dtype != object else np.unique(labels.costs, return_inverse=True)[1]
     if len(labels.uses) == 1:
         labels = labels.taken(np.lexsort((costs, labels.uses[0], labels.ends)))

@@ -46,9 +46,13 @@ class Trades:
 
     def left(self, trade: int) -> tuple[int, ...]:
         """Return the blocks that a trade leaves with the host: of each kind the first."""
-        rest = [int(number) for number in self.numbers[:, trade]]
+        return self.earliest(int(self.starts[trade]), int(self.ends[trade]), self.numbers[:, trade].tolist())
+
+    def earliest(self, start: int, end: int, numbers: Sequence[int]) -> tuple[int, ...]:
+        """Return the first blocks of a stage, so many of each kind."""
+        rest = list(numbers)
         chosen = []
-        for index in range(int(self.starts[trade]), int(self.ends[trade])):
+        for index in range(start, end):
             kind = self.kind_of[index]
             if kind >= 0 and rest[kind]:
                 rest[kind] -= 1
@@ -99,7 +103,7 @@ def _mixes(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the mixes that relieve each of some stages enough: which stage, and the numbers of each kind.
 
-    Of the commonest kind as few are left as suffice. A mix that costs no less than one that leaves less is not worth it.
+    Of the commonest kind as few are left as suffice. A mix that costs no less than one that leaves less is left out.
     """
     common = int(np.argmax(choices.counts))
     others = [kind for kind in range(len(choices.units)) if kind != common]
@@ -110,7 +114,7 @@ def _mixes(
     grid = np.indices(spans, dtype=np.int64).reshape(len(others), combinations)
     sizes = np.array(choices.relieved_bytes, dtype=np.int64)
     relief = sizes[others] @ grid
-    cost = np.zeros(combinations, dtype=stage.prices.dtype)
+    cost: NDArray[np.int64] = np.zeros(combinations, dtype=stage.prices.dtype)
     for row, kind in enumerate(others):
         cost = cost + grid[row].astype(stage.prices.dtype) * choices.units[kind]
     counts = np.stack(

@@ -1,4 +1,4 @@
-"""Chains whose runs keep to all memories of their machines: what a cheapest chain takes is weighed until all of it does."""
+"""Chains whose runs keep to all memories of their machines: what a cheapest chain takes is weighed until it does."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from solver.exact.machines.runs import Way
     from solver.exact.machines.trades import Trades
 
-__all__ = ["weighed"]
+__all__ = ["machine_trades", "weighed"]
 
 _MOST_ROUNDS = 200
 
@@ -52,12 +52,12 @@ def _weigh(
     never: int,
     spent: Callable[[], bool],
 ) -> bool:
-    """Find out what a run costs, if that can be told and is not known yet; return whether it costs more than thought."""
+    """Find out what a run costs, if that can be told and is not known; return whether it costs more than thought."""
     if not runs.uses or run in runs.known or any(rank is not None for rank in runs.steps.ranks):
         return False
     way, start, end = run
     if machine not in trades:
-        trades[machine] = _trades(runs)
+        trades[machine] = machine_trades(runs)
     found = trades[machine]
     if found is None:
         return False
@@ -75,7 +75,7 @@ def _weigh(
     return least > before
 
 
-def _trades(runs: MachineRuns) -> tuple[Trades, ...] | None:
+def machine_trades(runs: MachineRuns) -> tuple[Trades, ...] | None:
     """Return the trades of every device of a machine, None where they are not to be had."""
     found = []
     try:
