@@ -37,18 +37,27 @@ from tensors import synthetic
 
 if TYPE_CHECKING:
     from solver.planning import Plan
+    from solver.problem import Problem
     from tensors.inventory import Inventory
 
-_MIB: Final = 2**20
+_PARTS: Final = 2**20
 _MODELS: Final = ("llama-3.1-70b", "llama-3.2-1b", "mixtral-8x7b", "glm-5.2")
 _EFFORT: Final = Effort(time_limit_seconds=30.0, deterministic_limit=None, workers=1, seed=0)
 _NO_RULES: Final = Rules((), None, None, (), (), None, 1)
 _WIDEST: Final = 64
+_NO_RESERVE: Final = """
+[reserve]
+fraction = 0.0
+floor = "0 GiB"
+[reserve.gpu]
+fraction = 0.0
+floor = "0 GiB"
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A model on machines that have so many MiB each, under a workload."""
+    """A model on machines that have so many bytes each, under a workload."""
 
     inventory: Inventory
     machines: tuple[str, ...]
@@ -61,8 +70,8 @@ class Case:
         Raises:
             InputError: the cluster cannot be meant.
         """
-        text = '[reserve]\nfraction = 0.0\nfloor = "0 GiB"\n' + "".join(
-            machine.replace("MEMORY", f"{memory} MiB") for machine, memory in zip(self.machines, memories, strict=True)
+        text = _NO_RESERVE + "".join(
+            machine.replace("MEMORY", f"{memory} B") for machine, memory in zip(self.machines, memories, strict=True)
         )
         cluster = parse_cluster(text, "machines.toml")
         build = ENGINES[EngineName.LLAMACPP].build
@@ -102,7 +111,7 @@ def main() -> int:
         reason = refusal_of(answer)
         if reason is not None:
             refused += 1
-            print(f"seed {seed}, {memories} MiB: {reason}", file=sys.stderr)
+            print(f"seed {seed}, {memories} B: {reason}", file=sys.stderr)
     print(f"{plans} plans to the brim: {once} refused as first solved, {refused} as planned")
     return 1 if refused else 0
 
@@ -120,36 +129,41 @@ def refusal_of(answer: Plan) -> str | None:
 
 
 def brim_case(known: dict[str, Inventory], seed: int) -> tuple[Question | None, tuple[int, ...]]:
-    """Return a question whose memories are only just enough, to a MiB of the last machine; None where there is none."""
+    """Return a question whose memories are only just enough, to a millionth; None where there is none."""
     random = Random(f"brim {seed}")  # noqa: S311 - plans need no secrecy
     inventory = known[random.choice(sorted(known))]
     machines = tuple(_machine(random, number) for number in range(random.randint(1, 4)))
     context = random.choice((1000, 4096, 8192, 16384, 32768))
     workload = Workload(context, random.choice((1, 1, 2)), "q8_0", "q8_0", IndexerRule.OPTIMIZED, False, None)
     case = Case(inventory, machines, workload, Choices(random.choice((Offload.NONE, Offload.EXPERTS)), 1))
-    weights = sum(tensor.size_bytes for tensor in inventory.tensors) // _MIB
-    whole = tuple(int(weights * random.uniform(0.2, 1.0)) + 1024 for _ in machines)
-    low, high = 0, 4096
+    weights = sum(tensor.size_bytes for tensor in inventory.tensors)
+    whole = tuple(int(weights * random.uniform(0.2, 1.0)) + 2**30 for _ in machines)
+    try:
+        problem = case.question(whole).problem
+    except InputError:
+        return None, ()
+    low, high = 0, 4 * _PARTS
     # All grow together until the model fits; hosts beside cards have room in any case.
     while low < high:
         middle = (low + high) // 2
-        low, high = (low, middle) if _fits(case, _scaled(whole, middle)) else (middle + 1, high)
-    if not _fits(case, _scaled(whole, low)):
-        return None, ()
+        low, high = (low, middle) if _fits(problem, _scaled(whole, middle)) else (middle + 1, high)
     memories = _scaled(whole, low)
-    return case.question(memories), memories
+    return (case.question(memories), memories) if _fits(problem, memories) else (None, ())
 
 
-def _scaled(whole: tuple[int, ...], thousandths: int) -> tuple[int, ...]:
-    return tuple(max(size * thousandths // 1024, 1) for size in whole)
+def _scaled(whole: tuple[int, ...], parts: int) -> tuple[int, ...]:
+    return tuple(max(size * parts // _PARTS, 1) for size in whole)
 
 
-def _fits(case: Case, memories: tuple[int, ...]) -> bool:
-    try:
-        question = case.question(memories)
-    except InputError:
-        return False
-    return solve_plan(question.problem, "nodes", _EFFORT).solution.placement is not None
+def _fits(problem: Problem, memories: tuple[int, ...]) -> bool:
+    sizes = {f"m{number}": memory for number, memory in enumerate(memories)}
+    nodes = tuple(replace(node, budget_bytes=sizes[node.machine or node.name]) for node in problem.nodes)
+    pools = tuple(
+        pool if pool.name.endswith("/ram") else replace(pool, budget_bytes=sizes[pool.machine])
+        for pool in problem.pools
+    )
+    scaled = replace(problem, nodes=nodes, pools=pools)
+    return solve_plan(scaled, "nodes", _EFFORT).solution.placement is not None
 
 
 def _machine(random: Random, number: int) -> str:

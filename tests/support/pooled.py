@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from itertools import chain, combinations, permutations
+from random import Random
 from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
@@ -19,7 +20,6 @@ from support.problems import NO_LINKS, NO_RULES, Best, random_link, with_rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from random import Random
 
     from solver.objectives import Objective
 
@@ -35,12 +35,14 @@ __all__ = [
 
 @dataclass
 class _Machines:
-    """Devices and memories under construction. `room` is the budget that a device of average size gets."""
+    """Devices and memories under construction. `room` is the budget that a device of average size gets.
+
+    What they hold beside stages is drawn apart, so that all else is as it would be without.
+    """
 
     random: Random
     room: int
     timed: bool
-    held: tuple[int, ...]
     nodes: list[Node] = field(default_factory=list)
     pools: list[Pool] = field(default_factory=list)
 
@@ -48,10 +50,15 @@ class _Machines:
         """Draw what a device may take: now and then nothing, sometimes ample."""
         return int(self.room * self.random.choice((0.4, 0.7, 1, 1, 1, 1.4, 2))) if self.random.random() > 0.03 else 0
 
+    def held(self) -> int:
+        """Draw what is in a memory beside stages: most often nothing."""
+        apart = Random(f"{self.room} {len(self.nodes)} {len(self.pools)}")
+        kind = Random(self.room).choice(((0,), (0,), (self.room // 10,), (0, self.room // 10, self.room // 5)))
+        return apart.choice(kind)
+
     def pool(self, machine: str, name: str, budget_bytes: int) -> str:
         """Add a memory."""
-        held = min(self.random.choice(self.held), budget_bytes)
-        self.pools.append(Pool(f"{machine}/{name}", budget_bytes, machine, held))
+        self.pools.append(Pool(f"{machine}/{name}", budget_bytes, machine, min(self.held(), budget_bytes)))
         return f"{machine}/{name}"
 
     def device(self, machine: str | None, name: str, budget_bytes: int, draws: Draws | None) -> None:
@@ -59,7 +66,7 @@ class _Machines:
         rate = self.random.choice((1, 2, 5)) * 10**9 if self.timed else None
         measured = self.timed and self.random.random() < 0.15
         times = tuple(self.random.randint(1, 30) for _ in range(self.random.randint(1, 5))) if measured else None
-        self.nodes.append(Node(name, budget_bytes, rate, times, machine, draws, self.random.choice(self.held)))
+        self.nodes.append(Node(name, budget_bytes, rate, times, machine, draws, self.held()))
 
     def draws(self, pools: tuple[str, ...], cards: tuple[str, ...], host_pool: str | None, shape: int = 0) -> Draws:
         """Say what a device takes from where; host memories are slow, and of a known rate where times matter."""
@@ -142,8 +149,7 @@ def pooled_problem(
     total = sum(block.weight_bytes + block.cache_bytes for block in blocks) + ends.input_bytes + ends.output_bytes
     devices = random.choice((most_devices, random.randint(1, most_devices)))
     room = int(total / devices / random.uniform(0.2, 0.8)) + 1
-    held = random.choice(((0,), (0,), (room // 8,), (0, room // 8, room // 4)))
-    machines = _Machines(random, room, with_times, held)
+    machines = _Machines(random, room, with_times)
     while len(machines.nodes) < devices:
         machine = f"m{len(machines.nodes)}"
         random.choice(_KINDS)(machines, machine, devices - len(machines.nodes))
