@@ -88,7 +88,7 @@ def least_cost_of_tokens(problem: Problem, limits: Limits) -> int | None:
             )
     if not growth:
         return _NO_BOUND
-    rooms = sum(node.room_bytes for node in _usable(problem))
+    rooms = sum(_room(problem, node) for node in _usable(problem))
     return -max((rooms - empty + _saved(problem)) // growth, 0)
 
 
@@ -178,6 +178,12 @@ def _shapes(problem: Problem) -> list[tuple[Block, ...]]:
     """Return the blocks in every shape that a usable device has."""
     numbers = {0 if node.draws is None else node.draws.shape for node in _usable(problem)}
     return [problem.blocks if number == 0 else problem.shapes[number - 1].blocks for number in sorted(numbers)]
+
+
+def _room(problem: Problem, node: Node) -> int:
+    """Return what items may take on a device at most, by its budget and by its memories."""
+    pools = (problem.pools_by_name[name].room_bytes for name in node.pools)
+    return max(min(node.budget_bytes, *pools) - node.held_bytes, 0)
 
 
 def _hosted(problem: Problem) -> bool:

@@ -43,6 +43,7 @@ class _Machines:
     random: Random
     room: int
     timed: bool
+    holds: bool = True
     nodes: list[Node] = field(default_factory=list)
     pools: list[Pool] = field(default_factory=list)
 
@@ -52,8 +53,10 @@ class _Machines:
 
     def held(self) -> int:
         """Draw what is in a memory beside stages: most often nothing."""
+        if not self.holds:
+            return 0
         apart = Random(f"{self.room} {len(self.nodes)} {len(self.pools)}")
-        kind = Random(self.room).choice(((0,), (0,), (self.room // 10,), (0, self.room // 10, self.room // 5)))
+        kind = Random(self.room).choice(((0,), (0,), (0,), (self.room // 10,), (0, self.room // 20, self.room // 10)))
         return apart.choice(kind)
 
     def pool(self, machine: str, name: str, budget_bytes: int) -> str:
@@ -187,7 +190,7 @@ def crowded_problem(random: Random, most_blocks: int, most_devices: int) -> Prob
     ends = Ends(random.choice((0, 2)) * scale, output, random.choice((0, output)), random.choice((0, 1, 3)) * scale)
     total = sum(block.weight_bytes + block.cache_bytes for block in blocks) + ends.input_bytes + ends.output_bytes
     count = random.choice((1, 1, 2)) if most_devices > 2 else 1
-    machines = _Machines(random, total // most_devices + 1, timed=True)
+    machines = _Machines(random, total // most_devices + 1, timed=True, holds=False)
     for number in range(count):
         left = most_devices - len(machines.nodes)
         _crowded(machines, f"m{number}", left if number == count - 1 else left - 1, total // count)
@@ -202,7 +205,20 @@ def crowded_problem(random: Random, most_blocks: int, most_devices: int) -> Prob
         pools=tuple(machines.pools),
         shapes=(),
     )
-    return with_rules(problem, random) if random.random() < 0.3 else problem
+    problem = with_rules(problem, random) if random.random() < 0.3 else problem
+    return _with_held(problem, Random(total).choice((0, 0, 0, total // 20)))
+
+
+def _with_held(problem: Problem, size: int) -> Problem:
+    """Return a problem whose devices hold so much beside their stages, in memories that are as much larger."""
+    drawing = {pool.name: sum(pool.name in node.pools for node in problem.nodes) for pool in problem.pools}
+    return replace(
+        problem,
+        nodes=tuple(replace(node, held_bytes=size, budget_bytes=node.budget_bytes + size) for node in problem.nodes),
+        pools=tuple(
+            replace(pool, budget_bytes=pool.budget_bytes + size * drawing[pool.name]) for pool in problem.pools
+        ),
+    )
 
 
 def _crowded(machines: _Machines, machine: str, devices: int, total: int) -> None:
