@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from solver.engines.llamacpp.compute_attention import attention
 from solver.engines.llamacpp.compute_banked import banked
+from solver.engines.llamacpp.compute_compressed import compressed
 from solver.engines.llamacpp.compute_context import MissingTensorError
 from solver.engines.llamacpp.compute_families import CENTRED, traits
 from solver.engines.llamacpp.compute_forward import forward, has_forward
@@ -38,6 +39,9 @@ def build(here: Context) -> None:
     residual = _embedded(here, kind)
     if here.has("output_res_score.weight"):
         _head(here, kind, banked(here, kind, residual))
+        return
+    if here.has("output_hc_fn.weight"):
+        _head(here, kind, compressed(here, kind, residual))
         return
     embeddings = layer_embeddings(here, residual)
     for block in here.blocks:

@@ -119,10 +119,10 @@ def _names(text: str) -> frozenset[str]:
 
 COMPARED: Final = _names(
     """
-    afmoe bailingmoe2 bloom cohere2 command-r dbrx deci deepseek2 deepseek32 exaone4 falcon falcon-h1 gemma gemma3
-    gemma4 glm-dsa glm4moe gpt-oss gpt2 granitehybrid grok hunyuan-moe jamba kimi-linear lfm2 lfm2moe llama llama4
-    mamba mamba2 maple minicpm3 minimax-m2 minimax-m3 mistral3 mistral4 nemotron_h nemotron_h_moe olmo2 phi3 qwen2
-    qwen3 qwen35 qwen35moe qwen3moe starcoder2
+    afmoe bailingmoe2 bloom cohere2 command-r dbrx deci deepseek2 deepseek32 deepseek4 exaone4 falcon falcon-h1 gemma
+    gemma3 gemma4 glm-dsa glm4moe gpt-oss gpt2 granitehybrid grok hunyuan-moe jamba kimi-linear lfm2 lfm2moe llama
+    llama4 mamba mamba2 maple minicpm3 minimax-m2 minimax-m3 mistral3 mistral4 nemotron_h nemotron_h_moe olmo2 phi3
+    qwen2 qwen3 qwen35 qwen35moe qwen3moe starcoder2
     """
 )
 """Families whose simulated buffers were compared with those of runs, and are the same to the byte but for oddities."""
@@ -137,7 +137,7 @@ FOLLOWED: Final = _names(
 """Families whose graphs follow the same pattern by their source, and were compared with no run (kimi-k3: with runs that
 bank once)."""
 
-NOT_UNDERSTOOD: Final = _names("deepseek4 glm5-next minimax-01 qwen4exp")
+NOT_UNDERSTOOD: Final = _names("glm5-next minimax-01 qwen4exp")
 """Families with parts that no graph here has: compressed caches, residual banks, cells chosen by the block."""
 
 CENTRED: Final = _names("cohere2 cohere2moe command-r dbrx mpt olmo orion")
@@ -159,8 +159,8 @@ SOFTMAX_ROUTERS: Final = _names(
 
 NORMED_ROUTERS: Final = _names(
     """
-    afmoe bailingmoe2 dbrx deepseek2 deepseek32 glm-dsa glm4moe granitehybrid granitemoe grok hunyuan-moe kimi-linear
-    lfm2moe llama maple minimax-m2 mistral3 mistral4 nemotron_h_moe qwen35moe qwen3moe qwen3next
+    afmoe bailingmoe2 dbrx deepseek2 deepseek32 deepseek4 glm-dsa glm4moe granitehybrid granitemoe grok hunyuan-moe
+    kimi-linear lfm2moe llama maple minimax-m2 mistral3 mistral4 nemotron_h_moe qwen35moe qwen3moe qwen3next
     """
 )
 """Families that divide the weights of the chosen experts by their sum."""

@@ -151,6 +151,72 @@ def _latent(prefix: str, hidden: int) -> list[Specification]:
     ]
 
 
+def deepseek4() -> Inventory:
+    hidden, head = 512, 64
+    ratios = (0, 0, 4, 128, 4, 128, 4, 0)
+    keys: dict[str, MetadataValue] = {
+        "block_count": BLOCKS,
+        "context_length": 4096,
+        "embedding_length": hidden,
+        "expert_count": 6,
+        "expert_used_count": 2,
+        "attention.head_count": 8,
+        "attention.head_count_kv": 1,
+        "attention.key_length": head,
+        "attention.value_length": head,
+        "attention.sliding_window": 512,
+        "attention.indexer.head_count": 64,
+        "attention.indexer.key_length": 128,
+        "attention.indexer.top_k": 131072,
+        "attention.compress_ratios": ratios,
+        "hyper_connection.count": 4,
+    }
+    tensors = [
+        *ends(hidden),
+        ("output_hc_fn.weight", (4, 4 * hidden), "F16"),
+        ("output_hc_base.weight", (4,), "F32"),
+        ("output_hc_scale.weight", (1,), "F32"),
+    ]
+    for block, ratio in enumerate(ratios):
+        prefix = f"blk.{block}."
+        tensors += [
+            *((f"{prefix}{name}_norm.weight", (hidden,), "F32") for name in ("attn", "ffn")),
+            *((f"{prefix}attn_{name}_norm.weight", (head,), "F32") for name in ("q_a", "kv_a")),
+            (f"{prefix}attn_q_a.weight", (head, hidden), "F16"),
+            (f"{prefix}attn_q_b.weight", (512, head), "F16"),
+            (f"{prefix}attn_kv.weight", (head, hidden), "F16"),
+            (f"{prefix}attn_output_a.weight", (8, 32, head), "F16"),
+            (f"{prefix}attn_output_b.weight", (hidden, 256), "F16"),
+            (f"{prefix}attn_sinks.weight", (8,), "F32"),
+            *experts(prefix, hidden, hidden, 1024),
+        ]
+        for part in ("hc_attn", "hc_ffn"):
+            tensors += [
+                (f"{prefix}{part}_fn.weight", (24, 4 * hidden), "F16"),
+                (f"{prefix}{part}_base.weight", (24,), "F32"),
+                (f"{prefix}{part}_scale.weight", (3,), "F32"),
+            ]
+        if ratio:
+            tensors += _compressor(f"{prefix}attn_compressor", hidden, head, ratio)
+        if ratio == 4:
+            tensors += [
+                *_compressor(f"{prefix}indexer_compressor", hidden, 128, ratio),
+                (f"{prefix}indexer.proj.weight", (64, hidden), "F16"),
+                (f"{prefix}indexer.attn_q_b.weight", (64 * 128, head), "F16"),
+            ]
+    return model("deepseek4", keys, tensors, vocabulary=1024)
+
+
+def _compressor(stem: str, hidden: int, width: int, ratio: int) -> list[Specification]:
+    wide = 2 * width if ratio == 4 else width
+    return [
+        (f"{stem}_kv.weight", (wide, hidden), "F16"),
+        (f"{stem}_gate.weight", (wide, hidden), "F16"),
+        (f"{stem}_ape.weight", (ratio, wide), "F32"),
+        (f"{stem}_norm.weight", (width,), "F32"),
+    ]
+
+
 def on_host(inventory: Inventory, flags: str, *, flash: bool = True) -> int:
     """Return the simulated buffer of a run without devices."""
     emulation = emulated(inventory, f"{flags} -ngl 0 -nr", servers=0)
@@ -163,6 +229,7 @@ def on_host(inventory: Inventory, flags: str, *, flash: bool = True) -> int:
     [
         (minimax_m3(), "-c 2048", 26_373_120),
         (kimi_k3(), "-c 2048", 8_007_712),
+        (deepseek4(), "-c 2048", 53_312_416),
     ],
 )
 def test_a_buffer_is_the_one_that_was_measured_to_the_byte(inventory: Inventory, flags: str, measured: int) -> None:
@@ -185,6 +252,17 @@ def test_every_stream_that_is_banked_stays() -> None:
     once, thrice = on_host(kimi_k3(12), "-c 2048"), on_host(kimi_k3(3), "-c 2048")
 
     assert 2 * 512 * 128 * 4 <= thrice - once <= 2 * 3 * 512 * 128 * 4
+
+
+def test_sequences_of_a_compressed_past_never_share_cells() -> None:
+    """A server's four sequences have caches of the whole context each, where those of other families share one."""
+    of_one, of_four = (
+        emulated(deepseek4(), f"llama-server -c 4096 -ngl 0 {flags}", servers=0).rows[-1] for flags in ("-np 1", "")
+    )
+    apart = emulated(deepseek4(), "llama-server -c 16384 -ngl 0 -np 4", servers=0).rows[-1]
+
+    assert 4 * of_one.cache_bytes == of_four.cache_bytes == apart.cache_bytes
+    assert 4 * of_one.state_bytes == of_four.state_bytes
 
 
 def _interval(inventory: Inventory) -> tuple[int, int]:
