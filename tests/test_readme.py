@@ -24,7 +24,7 @@ def readme(repository: Path) -> str:
 
 @pytest.fixture
 def folder(readme: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the folder of a newcomer, who has the README's cluster file and a small model of experts."""
+    """Return the folder of a newcomer, who has the README's cluster file."""
     monkeypatch.chdir(tmp_path)
     (cluster,) = re.findall(r"```toml\n(.*?)```", readme, re.DOTALL)
     (tmp_path / "cluster.toml").write_text(cluster, encoding="utf-8")
@@ -41,7 +41,7 @@ def test_the_first_plan_is_the_one_that_is_shown(readme: str, capsys: pytest.Cap
 
 def test_every_command_on_files_of_ones_own_works(readme: str, folder: Path) -> None:
     """In the order in which they stand; what is on other machines, and a log that is still to come, are left out."""
-    model = synthetic.write("tiny-experts", folder)[0]
+    model = synthetic.write("tiny", folder)[0]
     lines = [shlex.split(line, comments=True) for line in re.findall(r"^    layerfit (.*)$", readme, re.MULTILINE)]
     local = [line for line in lines if not any("://" in word or word == "server.log" for word in line)]
     for line in local:
