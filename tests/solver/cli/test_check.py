@@ -135,5 +135,5 @@ def test_a_file_that_is_no_plan_is_one_line_and_exit_2(content: bytes, tmp_path:
     code, out, err = layerfit("check", tmp_path / "plan.json")
 
     assert (2, "", 1) == (code, out, err.count("\n"))
-    assert err.startswith("plan.json: ")
+    assert err.startswith(f"{tmp_path / 'plan.json'}: ")
     assert err.endswith("; expected a layerfit/plan/1 document. Plan again.\n")
