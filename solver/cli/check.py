@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from solver.claim import read_claim
+from solver.cli.exit_code import ExitCode
 from solver.cli.output import paint, write_document, write_text
 from solver.cli.reading import ReadOptions
-from solver.cli.run import ExitCode
 from solver.cli.search_flags import LimitOptions
 from solver.effort import Effort
 from solver.recheck import Finding, findings, reproved, same_model

@@ -9,9 +9,9 @@ import msgspec
 from cyclopts import Parameter
 
 from solver.claim import read_claim
+from solver.cli.exit_code import ExitCode
 from solver.cli.output import document_text, paint, write_note, write_text
 from solver.cli.reading import ReadOptions
-from solver.cli.run import ExitCode
 from solver.cli.values import choice
 from solver.cluster_document import cluster_from_document
 from solver.engines.commands import Refusal, Run
