@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, permutations
 from typing import TYPE_CHECKING
 
 from solver.flow.chains import Step, placement_of_chains
@@ -54,6 +54,42 @@ def replicated_problem(random: Random) -> Problem:
         context_tokens=None,
         links=Links(Link(0, random.choice((None, 5 * 10**7)), forbidden=False), pairs),
         rules=replace(REPLICAS, max_nodes=random.choice((None, None, None, 2, 3)), min_blocks=random.choice((1, 1, 2))),
+    )
+
+
+def ruled_replicated_problem(random: Random) -> Problem:
+    """Draw such a problem with room to spare, and with pins, ends, an order, machines of several nodes, no links."""
+    problem = replicated_problem(random)
+    names = [node.name for node in problem.nodes]
+    blocks = len(problem.blocks)
+    roomy = tuple(
+        replace(
+            node,
+            budget_bytes=node.budget_bytes + random.choice((0, 6, 12)),
+            machine=random.choice((None, "m", "m", "k")) if random.random() < 0.5 else None,
+        )
+        for node in problem.nodes
+    )
+    grouped = random.random() < 0.4
+    barred = Link(0, None, forbidden=True)
+    pairs = {(pair.source, pair.target): pair.link for pair in problem.links.pairs}
+    chance = random.choice((0, 0.2, 0.5))
+    pairs |= {ends: barred for ends in permutations(names, 2) if random.random() < chance}
+    pinned = random.choice((0, 0, 1))
+    rules = replace(
+        problem.rules,
+        pins=tuple((random.randrange(blocks), random.choice(names)) for _ in range(pinned)),
+        first=random.choice(names) if random.random() < 0.2 else None,
+        last=random.choice(names) if random.random() < 0.2 else None,
+        order=tuple(random.sample(names, random.choice((0, 2, len(names))))) if len(names) > 1 else (),
+        exclude=tuple(name for name in names if random.random() < 0.05),
+        apart=random.random() < 0.3,
+    )
+    return replace(
+        problem,
+        nodes=roomy if grouped else tuple(replace(node, machine=None) for node in roomy),
+        links=Links(problem.links.default, tuple(LinkPair(*ends, link) for ends, link in pairs.items())),
+        rules=rules,
     )
 
 

@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 from support.problems import NO_LINKS, NO_RULES, problem_of
-from support.replicated import REPLICAS, best_pace, replicated_problem
+from support.replicated import REPLICAS, best_pace, replicated_problem, ruled_replicated_problem
 from support.timed import timed
 
 from solver.effort import Effort
@@ -55,6 +55,20 @@ def test_small_questions_are_proved_and_as_good_as_trying_every_placement(seed: 
     assert best == pace_ns(problem, found.placement)
     assert Outcome.OPTIMAL == found.outcome
     assert NS / Fraction(best) == found.levels[0].value == found.levels[0].bound
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_pins_ends_orders_machines_and_barred_links_are_searched_for(seed: int) -> None:
+    """Nothing fits, or the best placement of all is found and proved."""
+    problem = ruled_replicated_problem(Random(seed))
+    best = best_pace(problem)
+    found = solved(problem)
+
+    if best is None:
+        assert Outcome.INFEASIBLE == found.outcome
+        return
+    assert found.placement is not None
+    assert (best, Outcome.OPTIMAL) == (pace_ns(problem, found.placement), found.outcome)
 
 
 def sites(each: int, thin_ns: int) -> Problem:
