@@ -246,13 +246,14 @@ def _interval(answer: Answer) -> Interval:
 def provers_for(problem: Problem, *, exact: bool = True) -> tuple[Prover, ...]:
     """Return the provers of a problem, cheapest first; `exact=False` leaves CP-SAT alone with the arithmetic.
 
-    Replicas have one search beside the closed form, with or without.
+    Replicas have two searches of their own beside the closed form, with or without.
     """
     if problem.rules.replicas:
         from solver.replicated.prover import ReplicatedSearch  # noqa: PLC0415 - NumPy tables that others do not need
+        from solver.sets.prover import SetSearch  # noqa: PLC0415 - as above
 
         single = replace(problem, rules=replace(problem.rules, replicas=False))
-        return (ClosedForm(), ReplicatedSearch(single, provers_for(single)), Baselines(problem))
+        return (ClosedForm(), ReplicatedSearch(single, provers_for(single)), SetSearch(), Baselines(problem))
     if not problem.is_plain:
         searches: tuple[Prover, ...] = (MachineProver(problem), Baselines(problem)) if exact else ()
         return (ClosedForm(), *searches, ConstraintSolver())

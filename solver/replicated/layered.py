@@ -117,10 +117,12 @@ def _joining(
 ) -> NDArray[np.bool_]:
     """Return which teams may be the next step where so many nodes are used."""
     both = rows + used
-    joining: NDArray[np.bool_] = (both <= counts).all(axis=1)
+    joining: NDArray[np.bool_] = np.all(both <= counts, axis=1)
     if most_nodes is not None:
         joining &= both.sum(axis=1) <= most_nodes
-    return joining if places is None else joining & places.may_join(used)
+    if places is not None:
+        joining &= places.may_join(used)
+    return joining
 
 
 def _followed(seams: NDArray[np.float32], places: Places | None, used: Sequence[int]) -> NDArray[np.float32]:
