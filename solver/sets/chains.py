@@ -47,9 +47,9 @@ class Chains:
     chain_of: Callable[[int], Chain]
 
 
-def work_of(rates: Rates, *, linked: bool) -> int:
+def work_of(nodes: int, items: int, *, linked: bool) -> int:
     """Return how many numbers a pass looks at."""
-    return int((4 if linked else 3) ** len(rates.nodes)) * (rates.items + 1) ** 2
+    return int((4 if linked else 3) ** nodes) * (items + 1) ** 2
 
 
 def chains_over(rates: Rates, turns: Turns, spent: Callable[[], bool]) -> Chains | None:
@@ -83,7 +83,7 @@ def chains_over(rates: Rates, turns: Turns, spent: Callable[[], bool]) -> Chains
     return Chains(best_from_start, chain_of)
 
 
-def linked_over(rates: Rates, turns: Turns, floor: float, spent: Callable[[], bool]) -> NDArray[np.float64] | None:
+def linked_over(rates: Rates, turns: Turns, floor: float, spent: Callable[[], bool]) -> Chains | None:
     """Return the best chain over every set as far as links and the rules on next steps allow; None if the time is up.
 
     What is below the floor counts as nothing.
@@ -110,7 +110,33 @@ def linked_over(rates: Rates, turns: Turns, floor: float, spent: Callable[[], bo
         # What a set carries, larger ones carry.
         folded = best.reshape(-1, 2, 1 << node)
         np.maximum(folded[:, 1], folded[:, 0], out=folded[:, 1])
-    return best
+
+    def chain_of(nodes: int) -> Chain:
+        begun = ((team, left) for team, left in table if (team | left) & ~nodes == 0)
+        team, left = max(begun, key=lambda state: table[state][0])
+        return _traced(rates, pairs, table, team, left)
+
+    return Chains(best, chain_of)
+
+
+def _traced(rates: Rates, pairs: dict[int, list[_Pair]], table: _Table, team: int, left: int) -> Chain:
+    """Return the steps behind the first entry of a state."""
+    steps: Chain = []
+    start = 0
+    while True:
+        value = table[team, left][start]
+        if rates.together(team)[start, rates.items] >= value:
+            return [*steps, (team, start, rates.items)]
+        for pair in pairs[team]:
+            behind = None if pair.other & ~left else table.get((pair.other, left & pair.rest))
+            if behind is None:
+                continue
+            reached = np.minimum(_passed(rates, team, pair.other)[start], np.minimum(behind, pair.crossed))
+            if reached.max() >= value:
+                end = int(reached.argmax())
+                steps.append((team, start, end))
+                team, left, start = pair.other, left & pair.rest, end
+                break
 
 
 def _begun_with(

@@ -48,15 +48,20 @@ class SetSearch:
     def __init__(self, known: Placement | None = None) -> None:
         self._known = known
 
+    @staticmethod
+    def answers(problem: Problem) -> bool:
+        """Return whether there are few enough nodes and items."""
+        usable = sum(group.count for group in problem.classes)
+        return usable <= _MOST_NODES and work_of(usable, len(problem.items), linked=False) <= _MOST_WORK
+
     def prove(self, question: Question, clock: Clock, report: Report) -> Interval:  # noqa: ARG002 - the protocol's
         """Return a bound on the pace and the best placement known; nothing where there are too many nodes."""
         problem, best = question.problem, question.best
         if best is None and self._known is not None and not violations(problem, self._known):
             best = self._known
-        usable = sum(group.count for group in problem.classes)
-        if usable == 0:
+        if not problem.classes:
             return Interval(None, None, impossible=True, interrupted=False)
-        if usable > _MOST_NODES:
+        if not self.answers(problem):
             return NOTHING
         return _Sets(problem, best, lambda: clock.seconds_left <= 0).proved()
 
@@ -83,8 +88,6 @@ class _Sets:
 
     def proved(self) -> Interval:
         """Return what sets of nodes say."""
-        if work_of(self.rates, linked=False) > _MOST_WORK:
-            return NOTHING
         free = chains_over(self.rates, self.turns, self.spent)
         if free is None:
             return NOTHING
@@ -93,7 +96,8 @@ class _Sets:
         if self.rates.binding or self.turns.machines:
             with_links = self._linked(free.best)
             if with_links is not None:
-                carried, linked = with_links, True
+                self._offer(with_links)
+                carried, linked = with_links.best, True
         lower = self._least_pace(carried, linked=linked)
         return Interval(lower, self.best, impossible=lower is None and self.best is None, interrupted=False)
 
@@ -127,9 +131,9 @@ class _Sets:
             amounts[value] = amount
         return max(sum((amounts[value] for value in values), Fraction(0)) for values in sums)
 
-    def _linked(self, free: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    def _linked(self, free: NDArray[np.float64]) -> Chains | None:
         """Return what chains over sets carry with their links, as far as that could be part of something better."""
-        if work_of(self.rates, linked=True) > _MOST_WORK:
+        if work_of(len(self.rates.nodes), self.rates.items, linked=True) > _MOST_WORK:
             return None
         known = float(self._known())
         splits = Splits(free, self._allowed(), one_chain=self.one_chain)
@@ -138,14 +142,14 @@ class _Sets:
         floor = float((known - beside[useful]).min(initial=known)) * (1 - ROUNDED)
         return linked_over(self.rates, self.turns, max(floor, float(np.nextafter(0, 1))), self.spent)
 
-    def _offer(self, free: Chains) -> None:
-        """Keep the chains behind the best split if the rules allow them and they carry more than the best so far."""
+    def _offer(self, found: Chains) -> None:
+        """Keep the chains behind the best split, if the rules allow them and they carry more than the best so far."""
         chains = [
             tuple(
                 Step(start, end, tuple(self.rates.nodes[node].name for node in members(team)))
-                for team, start, end in free.chain_of(nodes)
+                for team, start, end in found.chain_of(nodes)
             )
-            for nodes in Splits(free.best, self._allowed(), one_chain=self.one_chain).best()
+            for nodes in Splits(found.best, self._allowed(), one_chain=self.one_chain).best()
         ]
         placement = placement_of_chains(chains)
         if violations(self.problem, placement):

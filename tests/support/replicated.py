@@ -10,7 +10,8 @@ from solver.flow.chains import Step, placement_of_chains
 from solver.flow.measure import pace_ns
 from solver.problem import Block, Ends, Link, LinkPair, Links, Node, Problem
 from solver.rules import violations
-from support.problems import NO_RULES
+from support.problems import NO_LINKS, NO_RULES, problem_of
+from support.timed import timed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -93,10 +94,28 @@ def ruled_replicated_problem(random: Random) -> Problem:
     )
 
 
+def sites(each: int, thin_ns: int) -> Problem:
+    """Return two sites of nodes that hold 4 of 8 blocks in 10 ns each; between sites a token takes so long."""
+    problem = timed(problem_of((1,) * 8, (4,) * 2 * each), ((3, 5, 8, 10),) * 2 * each)
+    pairs = tuple(
+        LinkPair(one.name, other.name, Link(0, 10**9 // thin_ns, forbidden=False))
+        for number, one in enumerate(problem.nodes)
+        for place, other in enumerate(problem.nodes)
+        if (number < each) != (place < each)
+    )
+    return replace(problem, activation_bytes=1, links=Links(NO_LINKS.default, pairs), rules=REPLICAS)
+
+
 def best_pace(problem: Problem) -> int | Fraction | None:
     """Return the least time between two tokens of all placements that the rules allow; None if there is none."""
+    best = best_replicated(problem)
+    return None if best is None else pace_ns(problem, best)
+
+
+def best_replicated(problem: Problem) -> Placement | None:
+    """Return a placement with the least time between two tokens of all that the rules allow; None if there is none."""
     allowed = (each for each in every_replicated_placement(problem) if not violations(problem, each))
-    return min((pace_ns(problem, each) for each in allowed), default=None)
+    return min(allowed, key=lambda each: pace_ns(problem, each), default=None)
 
 
 def every_replicated_placement(problem: Problem) -> Iterator[Placement]:
