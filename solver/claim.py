@@ -13,8 +13,10 @@ from solver.objectives import Objective, objectives_named
 from solver.problem import Placement, Problem, Stage
 from solver.problem_file import problem_from_document
 from solver.report.plan_json import PLAN_SCHEMA
+from solver.small_file import read_small
 from solver.solution import Outcome  # noqa: TC001 - msgspec reads annotations when it builds the tables
-from solver.wording import quoted, shortened
+from solver.wording import quoted
+from tensors.text import decoder_problem
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Claim", "claim_from_bytes", "read_claim"]
 
-_LONGEST_PROBLEM = 200
+_MOST_MIB = 256
 
 _Boundary = Annotated[int, msgspec.Meta(ge=0, le=2**31)]
 
@@ -92,15 +94,7 @@ def read_claim(path: Path) -> Claim:
     Raises:
         InputError: the file cannot be read or is no plan.
     """
-    # A device or a folder is hardly known by its name alone.
-    where = path.name if path.is_file() else str(path)
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise InputError(
-            where, f"{error.strerror or error}; expected a {PLAN_SCHEMA} document. Check the path."
-        ) from None
-    return claim_from_bytes(content, where)
+    return claim_from_bytes(read_small(path, _MOST_MIB, f"a {PLAN_SCHEMA} document"), str(path))
 
 
 def claim_from_bytes(content: bytes, where: str) -> Claim:
@@ -117,8 +111,7 @@ def claim_from_bytes(content: bytes, where: str) -> Claim:
             raise InputError(where, f'{quoted(schema)} is not read; expected "{PLAN_SCHEMA}". Name a plan.')
         document = msgspec.convert(said, _Document)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        problem_there = shortened(str(error), _LONGEST_PROBLEM)
-        raise InputError(where, f"{problem_there}; expected a {PLAN_SCHEMA} document. Plan again.") from None
+        raise InputError(where, f"{decoder_problem(error)}; expected a {PLAN_SCHEMA} document. Plan again.") from None
     problem = problem_from_document(document.inputs.problem, f"{where}, inputs.problem")
     objectives = _objectives(document, where)
     for objective in objectives:

@@ -16,13 +16,16 @@ if TYPE_CHECKING:
 
 _REPOSITORY = Path(__file__).resolve().parents[1]
 
-# The same examples in every run, so that a failure belongs to the change it is seen with; `--hypothesis-profile explore`
-# draws new ones. Nothing is judged by the clock: machines are busy.
+# The same examples in every run, so that a failure belongs to the change it is seen with;
+# `--hypothesis-profile explore` draws new ones. Nothing is judged by the clock: machines are busy.
 settings.register_profile(
     "same", deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.register_profile("explore", deadline=None, print_blob=True)
 settings.load_profile("same")
+
+# Reports are as wide as whoever runs the tests says; tests of widths say their own.
+os.environ.pop("COLUMNS", None)
 
 
 @pytest.fixture(scope="session")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
@@ -13,7 +14,7 @@ from cyclopts import Parameter
 from solver.cli.values import choice
 from solver.errors import UsageError
 from solver.report.table import Table, TableFormat, render_table
-from solver.report.terminal import Paint, escape
+from solver.report.terminal import LINE_WIDTH, Paint, escape
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,6 +23,8 @@ __all__ = ["OutputOptions", "document_text", "paint", "write_document", "write_n
 
 _BARS = "█▉▊▋▌▍▎▏"
 _PLAIN_BARS = str.maketrans(_BARS, "####----")
+# Narrower lines hold no table.
+_LEAST_WIDTH = 60
 
 
 @Parameter(name="*")
@@ -46,9 +49,15 @@ class OutputOptions:
 
 
 def paint() -> Paint:
-    """Return how to colour standard output: only on a terminal that nobody asked to leave plain."""
-    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" or not sys.stdout.isatty()
-    return Paint(enabled=not plain)
+    """Return how to write on standard output: with colour only on a terminal that nobody asked to leave plain.
+
+    Lines are as wide as the terminal, or as COLUMNS says.
+    """
+    watched = sys.stdout.isatty()
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" or not watched
+    said = watched or "COLUMNS" in os.environ
+    width = shutil.get_terminal_size((LINE_WIDTH, 0)).columns if said else LINE_WIDTH
+    return Paint(enabled=not plain, width=max(_LEAST_WIDTH, width))
 
 
 def document_text(document: Mapping[str, object]) -> str:

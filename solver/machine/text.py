@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
 from solver.cluster_build import GPU_RESERVE, HOST_RESERVE
-from solver.report.terminal import escape, fold
+from solver.report.terminal import LINE_WIDTH, escape, fold
 from solver.wording import exact_size
 from tensors.units import format_bytes
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 __all__ = ["cluster_text"]
 
-_WIDTH: Final = 118
 _UNITS: Final = (("MiB", 2**20), ("KiB", 2**10), ("B", 1))
 
 _HEADER: Final = """\
-# The machine that `layerfit nodes` ran on, as a node of a cluster file. Check it, edit it, and append the nodes of
-# other machines below: these texts can stand one after the other. docs/cluster-file.md lists every key.
-# Sizes are exact and as found now; budget = usable − reserve, and never above a ceiling.
+# The machine that `layerfit nodes` ran on, as a node of a cluster file. Check it, edit it, and
+# append the nodes of other machines below: these texts can stand one after the other.
+# docs/cluster-file.md lists every key. Sizes are exact and as found now; budget = usable − reserve,
+# and never above a ceiling.
 """
 
 _FOOTER: Final = """\
@@ -36,7 +36,7 @@ _FOOTER: Final = """\
 # [reserve.gpu]
 # fraction = 0.10
 # floor = "0 GiB"
-# [links]                      # between the nodes: measure them; latency 0 and no time for transfers where absent
+# [links]               # between the nodes: measure them; without, nothing takes time
 # latency = "0.5 ms"
 # rate = "2.5 Gbit/s"
 """
@@ -70,7 +70,7 @@ def _host_lines(survey: Survey) -> Iterator[str]:
     if not survey.unified:
         if survey.groups:
             yield "# cpu = true   # may whole blocks also live in this memory?"
-        yield '# bandwidth = "80 GB/s"   # channels × 8 bytes × transfers a second; latency and throughput need it'
+        yield '# bandwidth = "80 GB/s"   # channels × 8 bytes × transfers/s; latency and throughput need it'
         return
     (group,) = survey.groups
     (card,) = group.cards
@@ -136,7 +136,7 @@ def _budget(usable_bytes: int, reserve: Reserve, ceiling_bytes: int | None) -> s
 
 
 def _comment(text: str, indent: str = "") -> list[str]:
-    return [f"{indent}# {line}" for line in fold(escape(text), _WIDTH - len(indent) - 2, 0)]
+    return [f"{indent}# {line}" for line in fold(escape(text), LINE_WIDTH - len(indent) - 2, 0)]
 
 
 def _size(size_bytes: int) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from solver.report.columns import columns
 from solver.report.table import Table
-from solver.report.terminal import Cell, Paint, Style, Styled, columns, escape
+from solver.report.terminal import Cell, Paint, Style, Styled, escape, sentence_lines
 from tensors.units import GIB
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["route_table", "route_text", "seams_table", "seams_text", "tiers_table", "tiers_text"]
 
 _NS_PER_MS = 10**6
+_INDENT = 13
+_SILENT = Styled("", Style.FAINT)
 
 
 def tiers_text(
@@ -35,17 +38,17 @@ def tiers_text(
     proven = any(plan.proven is not None for plan in plans.values())
     titles = ["tier", "usable", "reserve", "budget", "minimum", "recommended"]
     if proven:
-        titles += ["proven", "imbalance", "at recommended", "used", "assumption"]
+        titles += ["proven", "imbalance", "at recommended", "used", "holds"]
     table: list[Sequence[Cell]] = [_heading(*titles)]
     table += [_tier_row(name, plan, proven=proven) for name, plan in plans.items()]
     first = next(iter(plans.values()))
     lines = [
         *_target_lines(target, paint),
-        f"reserve      {_policy(reserve)}; assumed imbalance {_ratio(first.imbalance_factor, 2)}",
+        *_fact("reserve", f"{_policy(reserve)}; assumed imbalance {_ratio(first.imbalance_factor, 2)}", paint),
         "",
         *columns(table, range(10), paint),
     ]
-    return _joined(lines, notes)
+    return _joined(lines, notes, paint)
 
 
 def tiers_table(plans: Mapping[str, TopologyPlan]) -> Table:
@@ -96,27 +99,30 @@ def route_text(plan: RoutePlan, target: Target, notes: Sequence[str], paint: Pai
         rows.append([escape(node.name), *(_gib(size) for size in sizes)])
     total = (plan.aggregate_usable_bytes, sum(node.reserve_bytes for node in plan.nodes))
     rows.append(["together", *(_gib(size) for size in (*total, plan.aggregate_placement_budget_bytes))])
-    verdict = (
-        paint("fits", Style.GOOD) + f" by arithmetic, with {_gib(plan.headroom_bytes)} GiB to spare"
-        if plan.fits
-        else paint("does not fit", Style.BAD) + f": {_gib(-plan.headroom_bytes)} GiB are missing"
-    )
     counts = f"{_count(plan.arithmetic_minimum_nodes)}, recommended {_count(plan.recommended_nodes)}"
     lines = [
         *_target_lines(target, paint),
         "",
         *columns(rows, range(1, 4), paint),
         "",
-        f"verdict      {verdict}",
-        f"nodes        minimum {counts} at an assumed imbalance of {_ratio(plan.imbalance_factor, 2)}",
+        *_verdict(plan, paint),
+        *_fact("nodes", f"minimum {counts} at an assumed imbalance of {_ratio(plan.imbalance_factor, 2)}", paint),
     ]
     if plan.floor_bytes is not None:
         met = "met" if plan.meets_hard_fit_floor else "not met"
-        lines.append(f"floor        {_gib(plan.floor_bytes)} GiB usable in all: {met}")
+        lines += _fact("floor", f"{_gib(plan.floor_bytes)} GiB usable in all: {met}", paint)
     if plan.proven is not None:
-        lines.extend(_proven_route_lines(plan.proven, paint))
-    lines.extend(f"reason       {escape(reason)}" for reason in plan.reasons)
-    return _joined(lines, [*plan.notes, *notes])
+        lines += _proven_route_lines(plan.proven, paint)
+    lines += [line for reason in plan.reasons for line in _fact("reason", reason, paint)]
+    return _joined(lines, [*plan.notes, *notes], paint)
+
+
+def _verdict(plan: RoutePlan, paint: Paint) -> list[str]:
+    if plan.fits:
+        spare = f" by arithmetic, with {_gib(plan.headroom_bytes)} GiB to spare"
+        return _fact("verdict", spare, paint, Styled("fits", Style.GOOD))
+    missing = f": {_gib(-plan.headroom_bytes)} GiB are missing"
+    return _fact("verdict", missing, paint, Styled("does not fit", Style.BAD))
 
 
 def route_table(plan: RoutePlan) -> Table:
@@ -133,7 +139,7 @@ def route_table(plan: RoutePlan) -> Table:
 def seams_text(plan: SeamsPlan, architecture: str, notes: Sequence[str], paint: Paint) -> str:
     """Return what crosses the seams, and the two kinds of time side by side, never added."""
     seams = "seam" if plan.seam_count == 1 else "seams"
-    rate = f"{float(plan.link_rate_bits_per_second / 10**9):g} Gbit/s"
+    title = Styled(f"{plan.seam_count} {seams} between {plan.node_count} nodes", Style.TITLE)
     decode = (_ms(plan.decode_serialization_ns(1), 4), _ms(plan.decode_serialization_ns(plan.seam_count), 4))
     prefill = (_ms(plan.prefill_serialization_ns(1), 3), _ms(plan.prefill_serialization_ns(plan.seam_count), 3))
     rows: list[Sequence[Cell]] = [
@@ -144,13 +150,12 @@ def seams_text(plan: SeamsPlan, architecture: str, notes: Sequence[str], paint: 
         ["index sideband, a query", f"{plan.dsa_sideband_bytes_per_query:,}", "", ""],
     ]
     lines = [
-        paint(f"{plan.seam_count} {seams} between {plan.node_count} nodes", Style.TITLE)
-        + f", hidden size {plan.hidden_size:,} ({escape(architecture)})",
-        f"link         {rate}: {_met(plan, paint)}",
+        *_loud(title, f", hidden size {plan.hidden_size:,} ({architecture})", paint),
+        *_link(plan, paint),
         "",
         *columns(rows, range(1, 4), paint),
     ]
-    return _joined(lines, notes)
+    return _joined(lines, notes, paint)
 
 
 def seams_table(plan: SeamsPlan) -> Table:
@@ -186,9 +191,9 @@ def _tier_row(name: str, plan: TopologyPlan, *, proven: bool) -> list[Cell]:
     found = plan.proven
     if found is None:
         return [*row, "-", "-", "-", "-", "-"]
-    verdict: Cell = "unknown"
+    verdict: Cell = "?"
     if found.assumption_holds is not None:
-        verdict = Styled("holds", Style.GOOD) if found.assumption_holds else Styled("does not hold", Style.BAD)
+        verdict = Styled("yes", Style.GOOD) if found.assumption_holds else Styled("no", Style.BAD)
     count = _count(found.fewest_nodes) if found.outcome != "feasible" else f"≤ {_count(found.fewest_nodes)}"
     used = "-" if found.at_recommended is None else str(found.at_recommended.devices_used)
     return [*row, count, _balance(found.at_fewest), _balance(found.at_recommended), used, verdict]
@@ -210,12 +215,13 @@ def _proven_cells(plan: TopologyPlan) -> tuple[str | int | None, ...]:
 
 def _proven_route_lines(proven: ProvenRoute, paint: Paint) -> list[str]:
     if proven.sufficient is None:
-        return ["placement    unknown: no answer within the limits"]
+        return _fact("placement", "unknown: no answer within the limits", paint)
     if not proven.sufficient:
-        why = "; ".join(escape(reason) for reason in proven.reasons)
-        return [f"placement    {paint('none exists', Style.BAD)} ({proven.proof}){': ' + why if why else ''}"]
+        why = "; ".join(proven.reasons)
+        said = f" ({proven.proof}){': ' + why if why else ''}"
+        return _fact("placement", said, paint, Styled("none exists", Style.BAD))
     count = f"{proven.nodes_used} nodes" + (", proved fewest" if proven.outcome == "optimal" else "")
-    return [f"placement    {paint('exists', Style.GOOD)} on {count} ({proven.proof})"]
+    return _fact("placement", f" on {count} ({proven.proof})", paint, Styled("exists", Style.GOOD))
 
 
 def _target_lines(target: Target, paint: Paint) -> list[str]:
@@ -224,23 +230,36 @@ def _target_lines(target: Target, paint: Paint) -> list[str]:
     types = request.type_k if request.type_k == request.type_v else f"{request.type_k}, {request.type_v}"
     indexer = "" if target.indexer is None else f", indexer {target.indexer}"
     return [
-        paint(escape(target.name), Style.TITLE) + f", {tokens}, cache {types}{indexer}",
-        f"weights      {_gib(target.weight_bytes)} GiB ({escape(target.weight_rule)})",
-        f"cache        {_gib(target.kv_bytes)} GiB ({escape(target.kv_rule)})",
-        f"to place     {_gib(target.weight_bytes + target.kv_bytes)} GiB",
+        *_loud(Styled(target.name, Style.TITLE), f", {tokens}, cache {types}{indexer}", paint),
+        *_fact("weights", f"{_gib(target.weight_bytes)} GiB ({target.weight_rule})", paint),
+        *_fact("cache", f"{_gib(target.kv_bytes)} GiB ({target.kv_rule})", paint),
+        *_fact("to place", f"{_gib(target.weight_bytes + target.kv_bytes)} GiB", paint),
     ]
 
 
-def _met(plan: SeamsPlan, paint: Paint) -> str:
+def _link(plan: SeamsPlan, paint: Paint) -> list[str]:
+    rate = f"{float(plan.link_rate_bits_per_second / 10**9):g} Gbit/s: "
     if plan.meets_recommended_rate:
-        return paint("recommended", Style.GOOD)
+        return _fact("link", "", paint, Styled("recommended", Style.GOOD), before=rate)
     if plan.meets_minimum_rate:
-        return "meets the minimum of 2.5 Gbit/s, below the recommended 10 Gbit/s"
-    return paint("below the minimum", Style.BAD) + " of 2.5 Gbit/s"
+        return _fact("link", f"{rate}meets the minimum of 2.5 Gbit/s, below the recommended 10 Gbit/s", paint)
+    return _fact("link", " of 2.5 Gbit/s", paint, Styled("below the minimum", Style.BAD), before=rate)
 
 
-def _joined(lines: Sequence[str], notes: Sequence[str]) -> str:
-    shown = [*lines, *([""] if notes else []), *(f"note: {escape(note)}" for note in notes)]
+def _fact(word: str, sentence: str, paint: Paint, loud: Styled = _SILENT, *, before: str = "") -> list[str]:
+    """Return a sentence behind its word; what is loud stands at its start, or behind what stands before that."""
+    return _loud(loud, sentence, paint, before=word.ljust(_INDENT) + before, indent=_INDENT)
+
+
+def _loud(loud: Styled, sentence: str, paint: Paint, *, before: str = "", indent: int = 2) -> list[str]:
+    first, *rest = sentence_lines(f"{before}{loud.text}{sentence}", paint, indent=indent)
+    text = escape(loud.text)
+    return [first.replace(text, paint(text, loud.style), 1), *rest]
+
+
+def _joined(lines: Sequence[str], notes: Sequence[str], paint: Paint) -> str:
+    shown = [*lines, *([""] if notes else [])]
+    shown += [line for note in notes for line in sentence_lines(f"note: {note}", paint, indent=6)]
     return "\n".join(shown) + "\n"
 
 

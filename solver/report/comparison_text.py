@@ -8,9 +8,9 @@ from solver.report.amounts import ratio, shown_value, size
 from solver.report.grid import Grid
 from solver.report.grid_text import grid_lines
 from solver.report.plan_tables import objectives_grid
-from solver.report.plan_text import LINE_WIDTH, outcome_lines
+from solver.report.plan_text import outcome_lines
 from solver.report.plan_view import plan_view
-from solver.report.terminal import Cell, Paint, Style, Styled, escape, fold
+from solver.report.terminal import Cell, Paint, Style, Styled, sentence_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,10 +34,10 @@ def comparison_text(plan: Plan, objectives: Sequence[Objective], entries: Sequen
     """Return how the plan ended, its objectives with their proofs, a row a strategy, and why some have no placement."""
     sections = [
         outcome_lines(plan_view(plan, timings=False), paint),
-        grid_lines(objectives_grid(plan), LINE_WIDTH, paint) if plan.stages else [],
-        grid_lines(_grid(plan, objectives, entries), LINE_WIDTH, paint),
+        grid_lines(objectives_grid(plan), paint) if plan.stages else [],
+        grid_lines(_grid(plan, objectives, entries), paint),
         [line for entry in entries for line in _reason(entry, paint)],
-        fold(_legend(objectives), LINE_WIDTH, 0),
+        sentence_lines(_legend(objectives), paint, indent=0),
     ]
     return "\n\n".join("\n".join(section) for section in sections if section) + "\n"
 
@@ -116,7 +116,7 @@ def _reason(entry: Entry, paint: Paint) -> list[str]:
         reason = f"It does not run: {barred[0]}." if barred else None
     if reason is None:
         return []
-    return [paint(line, Style.FAINT) for line in fold(f"{entry.name}: {escape(reason)}", LINE_WIDTH, 4)]
+    return sentence_lines(f"{entry.name}: {reason}", paint, indent=4, style=Style.FAINT)
 
 
 def _legend(objectives: Sequence[Objective]) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from solver.report.amounts import Scale, count, scale_for, size
+from solver.report.columns import columns, fact_lines
 from solver.report.emulation_tables import blocks_of, holds_head
-from solver.report.terminal import Cell, Paint, Style, Styled, columns, escape
+from solver.report.terminal import Cell, Paint, Style, Styled, sentence_lines
 
 if TYPE_CHECKING:
     from solver.engines.llamacpp.emulation import Emulation
@@ -27,20 +28,21 @@ def emulation_text(emulation: Emulation, paint: Paint) -> str:
     table: list[list[Cell]] = [[Styled(title, Style.TITLE) for title in _TITLES[:sizes]]]
     table += [_row(emulation, row, scale)[:sizes] for row in rows]
     lines = [
-        paint(escape(emulation.inventory.name), Style.TITLE),
+        *sentence_lines(emulation.inventory.name, paint, indent=0, style=Style.TITLE),
         "",
-        *columns(_facts(emulation, scale), frozenset(), paint),
+        *fact_lines(_facts(emulation, scale), paint),
         "",
         *columns(table, range(_TEXT_COLUMNS, sizes), paint),
     ]
     if emulation.beside:
         lines += ["", *columns(_beside(emulation), frozenset(), paint)]
     if emulation.notes:
-        lines += ["", *(f"Note: {escape(note)}" for note in emulation.notes)]
+        lines += [""]
+        lines += [line for note in emulation.notes for line in sentence_lines(f"Note: {note}", paint, indent=6)]
     return "\n".join(lines) + "\n"
 
 
-def _facts(emulation: Emulation, scale: Scale) -> list[list[Cell]]:
+def _facts(emulation: Emulation, scale: Scale) -> list[tuple[str, str]]:
     settings = emulation.settings
     fused = {"auto": "fused where devices can", "on": "fused", "off": "not fused"}[settings.flash_attention]
     facts = [
@@ -53,7 +55,7 @@ def _facts(emulation: Emulation, scale: Scale) -> list[list[Cell]]:
     mapped = emulation.rows[-1].mapped_bytes
     if mapped is not None:
         facts.append(("mapped", f"{scale.amount(mapped)} of the files, as file cache of the host"))
-    return [[Styled(name, Style.FAINT), value] for name, value in facts]
+    return facts
 
 
 def _context(settings: Settings) -> str:

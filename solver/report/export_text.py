@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from solver.report.terminal import Style, escape
+from solver.report.terminal import Style, escape, fold
 
 if TYPE_CHECKING:
     from solver.engines.commands import Export
@@ -14,12 +14,19 @@ __all__ = ["export_text"]
 
 
 def export_text(export: Export, paint: Paint) -> str:
-    """Return one block for every machine in the order in which they are started; all else is a shell's comment."""
-    lines = [paint(f"# {export.engine} {export.build}", Style.TITLE)]
+    """Return one block for every machine in the order in which they are started; all else is a shell's comment.
+
+    A command is one line, however long.
+    """
+    lines = _comment(f"{export.engine} {export.build}", Style.TITLE, paint)
     for machine in export.machines:
         where = "" if machine.address is None else f" ({machine.address})"
-        lines += ["", paint(f"# on {escape(machine.node)}{escape(where)}", Style.TITLE)]
+        lines += ["", *_comment(f"on {machine.node}{where}", Style.TITLE, paint)]
         for command in machine.commands:
-            lines += [paint(f"# {escape(command.purpose)}", Style.FAINT), escape(command.shell)]
-    lines += ["", *(paint(f"# note: {escape(note)}", Style.FAINT) for note in export.notes)]
+            lines += [*_comment(command.purpose, Style.FAINT, paint), escape(command.shell)]
+    lines += ["", *(line for note in export.notes for line in _comment(f"note: {note}", Style.FAINT, paint))]
     return "\n".join(lines) + "\n"
+
+
+def _comment(text: str, style: Style, paint: Paint) -> list[str]:
+    return [paint(f"# {line}", style) for line in fold(escape(text), paint.sentence_width - 2, 0)]

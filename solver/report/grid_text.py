@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from solver.report.terminal import Cell, Paint, Style, Styled, bar, columns, escape, text_width
+from solver.report.columns import columns
+from solver.report.terminal import Cell, Paint, Style, Styled, bar, escape, text_width
 
 if TYPE_CHECKING:
     from solver.report.grid import Bar, Grid
@@ -17,29 +20,33 @@ _SHORTEST_NAME = 12
 
 # What closes a bar, so that its whole is seen without colour too.
 _BAR_END = "▏"
-_PLAIN = Paint(enabled=False)
+# What takes lines as they are.
+_ENDLESS = Paint(enabled=False, width=sys.maxsize)
 
 
-def grid_lines(grid: Grid | None, width: int, paint: Paint) -> list[str]:
+def grid_lines(grid: Grid | None, paint: Paint) -> list[str]:
     """Return the lines of a grid, none for None.
 
-    Bars narrow before names are cut, and names are cut in the middle only as long as they stay different.
+    Bars narrow before names are cut, and names are cut in the middle only as long as they stay different. Where that is
+    not enough there are no bars, and what is still too wide is folded or stands in blocks.
     """
     if grid is None:
         return []
     rows = [[_harmless(cell) for cell in row] for row in grid.rows]
-    bar_width = _room(grid, rows, width)
+    bar_width = _room(grid, rows, paint.width)
     if bar_width < _NARROWEST_BAR and grid.names is not None:
         rows = _with_short_names(rows, grid.names, _NARROWEST_BAR - bar_width)
-        bar_width = _room(grid, rows, width)
-    return _lines(grid, rows, max(_NARROWEST_BAR, min(_WIDEST_BAR, bar_width)), paint)
+        bar_width = _room(grid, rows, paint.width)
+    if bar_width < _NARROWEST_BAR:
+        grid = replace(grid, bars=None)
+    return _lines(grid, rows, min(_WIDEST_BAR, bar_width), paint)
 
 
 def _room(grid: Grid, rows: list[list[Cell]], width: int) -> int:
     """Return how many columns the widest line leaves to a bar."""
     if grid.bars is None:
         return _WIDEST_BAR
-    return width + 1 - max(text_width(line) for line in _lines(grid, rows, 1, _PLAIN))
+    return width + 1 - max(text_width(line) for line in _lines(grid, rows, 1, _ENDLESS))
 
 
 def _lines(grid: Grid, rows: list[list[Cell]], bar_width: int, paint: Paint) -> list[str]:
@@ -58,7 +65,8 @@ def _lines(grid: Grid, rows: list[list[Cell]], bar_width: int, paint: Paint) -> 
         for row, cell in zip(table, shown, strict=True):
             row.insert(before, cell)
         right = {column + (column >= before) for column in right}
-    return columns(table, right, paint)
+    keys = 1 if grid.names is None else grid.names + 1
+    return columns(table, right, paint, keys=keys, units=1 if grid.unit else 0)
 
 
 def _bar(entry: Bar | None, width: int) -> Cell:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from solver.report.columns import fact_lines
 from solver.report.inventory_tables import View, inventory_table
 from solver.report.table_text import table_lines
-from solver.report.terminal import Cell, Style, Styled, columns, escape
+from solver.report.terminal import Style, sentence_lines
 from tensors.inventory import Part
 from tensors.packing import parameter_counts
 from tensors.units import format_bytes
@@ -21,26 +22,30 @@ _BARS = {View.BLOCK: "weight_bytes", View.ROLE: "weight_bytes", View.TYPE: "weig
 
 
 def inventory_text(inventory: Inventory, view: View, paint: Paint) -> str:
-    """Return the facts of the model, what of it is placed, and one of its tables."""
+    """Return the facts of the model, what of it is placed, and one of its tables.
+
+    In which file a tensor is, and where, is shown where lines have room for it.
+    """
     table = inventory_table(inventory, view)
     lines = [
-        paint(escape(inventory.name), Style.TITLE),
+        *sentence_lines(inventory.name, paint, indent=0, style=Style.TITLE),
         "",
-        *columns([*_facts(inventory), *_placed(inventory)], frozenset(), paint),
+        *fact_lines([*_facts(inventory), *_placed(inventory)], paint),
         "",
-        *table_lines(table, _BARS.get(view), paint),
+        *table_lines(table, _BARS.get(view), paint, spare=2 if view is View.TENSOR else 0),
     ]
     if inventory.notes:
-        lines += ["", *(f"Note: {escape(note)}" for note in inventory.notes)]
+        lines += [""]
+        lines += [line for note in inventory.notes for line in sentence_lines(f"Note: {note}", paint, indent=6)]
     return "\n".join(lines) + "\n"
 
 
-def _facts(inventory: Inventory) -> list[list[Cell]]:
+def _facts(inventory: Inventory) -> list[tuple[str, str]]:
     architecture = inventory.architecture
     parameters = sum(parameter_counts(inventory))
     facts = [
         ("format", f"{inventory.format}, {_files(inventory)}"),
-        ("architecture", escape(architecture.family)),
+        ("architecture", architecture.family),
         ("weights", f"{format_bytes(inventory.weight_bytes)} ({inventory.weight_bytes:,} bytes)"),
         ("parameters", _per_parameter(parameters, inventory.weight_bytes)),
         ("blocks", f"{inventory.trunk_blocks} trunk, {inventory.nextn_blocks} nextn"),
@@ -50,10 +55,10 @@ def _facts(inventory: Inventory) -> list[list[Cell]]:
     if architecture.experts is not None:
         experts = architecture.experts
         facts.append(("experts", f"{experts.routed} routed, {experts.used} of them a token, {experts.shared} shared"))
-    return [[Styled(name, Style.FAINT), value] for name, value in facts]
+    return facts
 
 
-def _placed(inventory: Inventory) -> list[list[Cell]]:
+def _placed(inventory: Inventory) -> list[tuple[str, str]]:
     """Say what a plan places, and what it leaves out unless it is asked for."""
     nextn_bytes = inventory.part_bytes(Part.NEXTN)
     ends = [str(part) for part in (Part.INPUT, Part.HEAD, Part.OTHER) if inventory.part_bytes(part)]
@@ -61,11 +66,11 @@ def _placed(inventory: Inventory) -> list[list[Cell]]:
     resident = f"{format_bytes(inventory.weight_bytes - nextn_bytes)}: {', '.join([blocks, *ends])}"
     if inventory.tied:
         resident += "; the head is tied to the input"
-    rows: list[list[Cell]] = [[Styled("resident", Style.FAINT), resident]]
+    facts = [("resident", resident)]
     if inventory.nextn_blocks:
         left_out = f"{format_bytes(nextn_bytes)}: {_count(inventory.nextn_blocks, 'nextn block')}, unless asked for"
-        rows.append([Styled("not resident", Style.FAINT), left_out])
-    return rows
+        facts.append(("not resident", left_out))
+    return facts
 
 
 def _files(inventory: Inventory) -> str:

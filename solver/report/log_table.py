@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from solver.engines.logs.amounts import Unit
 from solver.engines.logs.compare import Verdict
+from solver.report.columns import columns
 from solver.report.table import Table
-from solver.report.terminal import Cell, Style, Styled, columns, escape
+from solver.report.terminal import Cell, Style, Styled, escape, sentence_lines
 from tensors.units import format_bytes
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def log_text(comparison: Comparison, paint: Paint) -> str:
     titles = ("device", "what", "predicted", "actual", "error", "")
     rows: list[list[Cell]] = [[Styled(title, Style.TITLE) for title in titles]]
     rows.extend(_line(row) for row in comparison.rows)
-    lines = columns(rows, _RIGHT, paint)
+    lines = columns(rows, _RIGHT, paint, keys=2)
     worse = sum(row.is_worse for row in comparison.rows)
     compared = sum(row.error is not None for row in comparison.rows)
     if not compared:
@@ -54,7 +55,8 @@ def log_text(comparison: Comparison, paint: Paint) -> str:
         verdict = paint(f"The prediction holds: nothing of {compared} amounts is worse.", Style.GOOD)
     else:
         verdict = paint(f"The prediction does not hold: {worse} of {compared} amounts are worse.", Style.BAD)
-    lines += ["", verdict, *(f"Note: {escape(note)}" for note in comparison.notes)]
+    lines += ["", verdict]
+    lines += [line for note in comparison.notes for line in sentence_lines(f"Note: {note}", paint, indent=6)]
     return "\n".join(lines) + "\n"
 
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from solver.options.lines import best_line
 from solver.options.option import Verdict
 from solver.options.pool import GB
+from solver.report.columns import columns
 from solver.report.options_tables import free_word
-from solver.report.terminal import Cell, Style, Styled, columns, escape, fold
+from solver.report.terminal import Cell, Style, Styled, escape, sentence_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,29 +20,40 @@ if TYPE_CHECKING:
 
 __all__ = ["explanation_text", "options_text"]
 
-_WIDTH = 120
 _MOST_LINES = 40
 _NUMBERS = frozenset({0, 3, 4, 5, 7})
+_ARTIFACT, _KEYS = 1, 3
+_UNBROKEN = "\N{NO-BREAK SPACE}"
 
 
 def options_text(lines: Sequence[Line], notes: Sequence[str], paint: Paint) -> str:
     """Return the best in one sentence, then a table of all; of a long list its first lines."""
     if not lines:
         verdict = paint("✗ Nothing here can be served on these nodes.", Style.BAD)
-        return "\n".join([verdict, *_notes(notes)]) + "\n"
-    rows: list[list[Cell]] = [[Styled(title, Style.TITLE) for title in _titles(lines)]]
-    rows.extend(_row(line) for line in lines[:_MOST_LINES])
-    text = [_verdict(lines, paint), "", *columns(rows, _NUMBERS, paint)]
+        return "\n".join([verdict, *_notes(notes, paint)]) + "\n"
+    text = [*_verdict(lines, paint), "", *_table(lines, paint)]
     if len(lines) > _MOST_LINES:
         text.append(f"… and {len(lines) - _MOST_LINES:,} more lines, all in --json and --format csv.")
-    return "\n".join([*text, *_legend(lines), *_notes(notes)]) + "\n"
+    return "\n".join([*text, *_legend(lines, paint), *_notes(notes, paint)]) + "\n"
 
 
 def explanation_text(line: Line, sentences: Sequence[str], paint: Paint) -> str:
     """Return what is to say of one line."""
     option = line.leading
-    title = paint(f"#{line.rank}  {escape(option.artifact.name)}  on  {escape(option.place.label)}", Style.TITLE)
-    return "\n".join([title, "", *(part for text in sentences for part in fold(escape(text), _WIDTH, 2))]) + "\n"
+    title = f"#{line.rank}  {option.artifact.name}  on  {option.place.label}"
+    shown = [part for text in sentences for part in sentence_lines(text, paint, indent=2)]
+    return "\n".join([*sentence_lines(title, paint, indent=2, style=Style.TITLE), "", *shown]) + "\n"
+
+
+def _table(lines: Sequence[Line], paint: Paint) -> list[str]:
+    """Return the table, without a column for the artifact where there is one and the verdict names it."""
+    rows: list[list[Cell]] = [[Styled(title, Style.TITLE) for title in _titles(lines)]]
+    rows.extend(_row(line) for line in lines[:_MOST_LINES])
+    keys, numbers = _KEYS, _NUMBERS
+    if best_line(lines) is not None and len({line.leading.artifact.name for line in lines}) == 1:
+        rows = [[*row[:_ARTIFACT], *row[_ARTIFACT + 1 :]] for row in rows]
+        keys, numbers = _KEYS - 1, frozenset(number - (number > _ARTIFACT) for number in _NUMBERS)
+    return [text.replace(_UNBROKEN, " ") for text in columns(rows, numbers, paint, keys=keys)]
 
 
 def _titles(lines: Sequence[Line]) -> tuple[str, ...]:
@@ -49,14 +61,14 @@ def _titles(lines: Sequence[Line]) -> tuple[str, ...]:
     return ("#", "artifact", "where", "GB needs/has", exact, "bits", "free now", "longest context")
 
 
-def _verdict(lines: Sequence[Line], paint: Paint) -> str:
+def _verdict(lines: Sequence[Line], paint: Paint) -> list[str]:
     best = best_line(lines)
     if best is None:
-        return paint("✗ The solver refutes every option that arithmetic finds.", Style.BAD)
+        return [paint("✗ The solver refutes every option that arithmetic finds.", Style.BAD)]
     option = best.leading
     free = {True: "free now", False: "in use now: it waits", None: "whether it is free is not known"}[option.free_now]
-    sentence = f"✓ Best: {escape(option.artifact.name)} on {escape(option.place.label)} by {option.engine}, {free}."
-    return paint(sentence, Style.GOOD)
+    sentence = f"✓ Best: {option.artifact.name} on {option.place.label} by {option.engine}, {free}."
+    return sentence_lines(sentence, paint, indent=2, style=Style.GOOD)
 
 
 def _row(line: Line) -> list[Cell]:
@@ -67,7 +79,7 @@ def _row(line: Line) -> list[Cell]:
     return [
         str(line.rank),
         escape(option.artifact.name),
-        escape(option.place.label),
+        escape(option.place.label).replace(" × ", f"{_UNBROKEN}×{_UNBROKEN}"),
         "" if line.simple is None else _amounts(line.simple),
         _solver(line),
         "?" if bits is None else f"{float(bits):.2f}",
@@ -88,14 +100,14 @@ def _amounts(option: Option) -> str:
     return f"{option.need_bytes / GB:,.2f}/{option.have_bytes / GB:,.2f}"
 
 
-def _legend(lines: Sequence[Line]) -> list[str]:
+def _legend(lines: Sequence[Line], paint: Paint) -> list[str]:
     parts = ["GB are 10^9 bytes, of the fullest card or of the host."]
     if any(line.leading.free_now is False for line in lines):
         parts.append("What is in use now still fits.")
     if any(line.leading.bits_per_weight is None for line in lines):
         parts.append("? is unknown.")
-    return ["", *fold(" ".join(parts), _WIDTH, 0)]
+    return ["", *sentence_lines(" ".join(parts), paint, indent=0)]
 
 
-def _notes(notes: Sequence[str]) -> list[str]:
-    return [part for note in notes for part in fold(f"Note: {escape(note)}", _WIDTH, 2)]
+def _notes(notes: Sequence[str], paint: Paint) -> list[str]:
+    return [part for note in notes for part in sentence_lines(f"Note: {note}", paint, indent=2)]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from solver.report.amounts import ranges
-from solver.report.terminal import Cell, Style, Styled, columns, escape
+from solver.report.columns import columns
+from solver.report.terminal import Cell, Style, Styled, escape, sentence_lines
 from tensors.units import format_bytes
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ def ranks_text(figures: ServedFigures, paint: Paint) -> str:
     """Return the ranks as a table between a line on the engine and a line on what all ranks end up with."""
     cards = "1 card" if figures.width == 1 else f"{figures.width} cards"
     share = f"{figures.share_name} {float(figures.share.value)}"
-    bound = f"bound by {escape(figures.share.card)}: {figures.share.why}"
+    bound = f"bound by {figures.share.card}: {figures.share.why}"
     head = f"{figures.engine} {figures.build}: {_ranks(len(figures.ranks))} of {cards}, {share} ({bound})"
     titles = ["rank", "device", "blocks", "weights", "other", "cache memory"]
     titles += ["tokens" if figures.unit == "tokens" else figures.unit]
@@ -32,7 +33,8 @@ def ranks_text(figures: ServedFigures, paint: Paint) -> str:
     rows: list[list[Cell]] = [[Styled(title, Style.TITLE) for title in titles]]
     rows.extend(_row(rank, figures) for rank in figures.ranks)
     right = set(range(len(titles))) - _LEFT_ALIGNED
-    lines = [paint(head, Style.TITLE), "", *columns(rows, right, paint), "", *_shared(figures, paint)]
+    title = sentence_lines(head, paint, indent=2, style=Style.TITLE)
+    lines = [*title, "", *columns(rows, right, paint, keys=2), "", *_shared(figures, paint)]
     if figures.width > 1:
         lines.append(f"Sizes are of one card; each of a rank's {figures.width} holds as much.")
     return "\n".join(lines) + "\n"
@@ -67,7 +69,8 @@ def _shared(figures: ServedFigures, paint: Paint) -> list[str]:
     fits = f"{request} {'fits' if one else 'fit'}"
     lacks = f"{request} {'does' if one else 'do'} not fit"
     verdict = paint(fits, Style.GOOD) if figures.fits else paint(lacks, Style.BAD)
-    return [f"All ranks have {amount}: {why}.", f"Concurrency {_times(figures.concurrency)}: {verdict}."]
+    all_have = sentence_lines(f"All ranks have {amount}: {why}.", paint, indent=2)
+    return [*all_have, f"Concurrency {_times(figures.concurrency)}: {verdict}."]
 
 
 def _ranks(count: int) -> str:

@@ -1,16 +1,28 @@
-"""Text for a terminal: what files say made harmless, columns, bars and a little colour."""
+"""Text for a terminal: what files say made harmless, folded lines, bars and a little colour."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, TypeAlias
+from typing import Final, TypeAlias
 from unicodedata import combining, east_asian_width
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+__all__ = [
+    "LINE_WIDTH",
+    "Cell",
+    "Paint",
+    "Style",
+    "Styled",
+    "bar",
+    "escape",
+    "fold",
+    "plain",
+    "sentence_lines",
+    "text_width",
+]
 
-__all__ = ["Cell", "Paint", "Style", "Styled", "bar", "columns", "escape", "fold", "text_width"]
+# Lines longer than this are hard to read; where nobody says how wide a line may be, none is wider.
+LINE_WIDTH: Final = 100
 
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 
@@ -38,9 +50,18 @@ Cell: TypeAlias = str | Styled
 
 @dataclass(frozen=True, slots=True)
 class Paint:
-    """Applies looks, or leaves text as it is where the output is no terminal."""
+    """What is written on: applies looks, or leaves text as it is where that is no terminal.
+
+    `width` is how many columns its lines have.
+    """
 
     enabled: bool
+    width: int = LINE_WIDTH
+
+    @property
+    def sentence_width(self) -> int:
+        """How long lines of sentences are: no longer than is easy to read."""
+        return min(self.width, LINE_WIDTH)
 
     def __call__(self, text: str, style: Style) -> str:
         """Return the text in this look; text of spaces alone stays as it is."""
@@ -73,16 +94,6 @@ def bar(amount: int, whole: int, width: int) -> str:
     return ("█" * full + (_EIGHTHS[rest] if rest else "")).ljust(width)
 
 
-def columns(rows: Sequence[Sequence[Cell]], right: Collection[int], paint: Paint) -> list[str]:
-    """Return rows as lines with aligned columns; those numbered in `right` are aligned at their ends."""
-    widths: list[int] = []
-    for row in rows:
-        widths.extend([0] * (len(row) - len(widths)))
-        for position, cell in enumerate(row):
-            widths[position] = max(widths[position], _width(_plain(cell)))
-    return [_line(row, widths, right, paint) for row in rows]
-
-
 def fold(text: str, width: int, indent: int) -> list[str]:
     """Return text as lines of at most `width` columns, broken at spaces; lines after the first are indented.
 
@@ -97,28 +108,19 @@ def fold(text: str, width: int, indent: int) -> list[str]:
     return lines
 
 
+def sentence_lines(text: str, paint: Paint, *, indent: int, style: Style | None = None) -> list[str]:
+    """Return text, made harmless, in lines that are easy to read; those after the first are indented."""
+    lines = fold(escape(text), paint.sentence_width, indent)
+    return lines if style is None else [paint(line, style) for line in lines]
+
+
 def text_width(text: str) -> int:
     """Return how many columns escaped text takes: wide characters two, combining ones none."""
-    return _width(text)
-
-
-def _line(row: Sequence[Cell], widths: Sequence[int], right: Collection[int], paint: Paint) -> str:
-    shown = []
-    for position, cell in enumerate(row):
-        text = _plain(cell)
-        space = " " * (widths[position] - _width(text))
-        if position == len(row) - 1 and position not in right:
-            text, space = text.rstrip(), ""
-        painted = paint(text, cell.style) if isinstance(cell, Styled) else text
-        shown.append(space + painted if position in right else painted + space)
-    return "  ".join(shown).rstrip()
-
-
-def _plain(cell: Cell) -> str:
-    return cell.text if isinstance(cell, Styled) else cell
-
-
-def _width(text: str) -> int:
     if text.isascii():
         return len(text)
     return sum(0 if combining(character) else 1 + (east_asian_width(character) in "WF") for character in text)
+
+
+def plain(cell: Cell) -> str:
+    """Return the text of a cell without its look."""
+    return cell.text if isinstance(cell, Styled) else cell

@@ -57,8 +57,9 @@ def bench_request(flags: tuple[Given, ...], notes: tuple[str, ...]) -> Request:
         given = last.get(name)
         if given is None:
             return default
-        if "," in given.value:
-            raise refused(given, "it holds several runs; expected one value, since one run is emulated. Choose one.")
+        if "," in given.value or sum(other.flag.name == name for other in flags) > 1:
+            choose = "Choose one" if name != "tensor-split" else "Part the shares of one run by /"
+            raise refused(given, f"it holds several runs; expected one value, since one run is emulated. {choose}.")
         return parse(given)
 
     model = single("model", lambda given: given.value, None)
@@ -88,7 +89,9 @@ def bench_request(flags: tuple[Given, ...], notes: tuple[str, ...]) -> Request:
         offloads_cache=not single("no-kv-offload", switch, default=False),
         offloads_operations=not single("no-op-offload", switch, default=False),
         repacks=single("repack", switch, default=True),
-        maps_files=MAPPING[single("load-mode", lambda given: one_of(given, tuple(MAPPING)), "auto")],
+        maps_files=single(
+            "mmap", switch, MAPPING[single("load-mode", lambda given: one_of(given, tuple(MAPPING)), "auto")]
+        ),
         lazy_bytes=LAZY_BYTES[single("lazy-mode", lambda given: one_of(given, tuple(LAZY_BYTES)), "auto")],
         layers=single("n-gpu-layers", layers, None),
         layers_said=True,
@@ -105,6 +108,7 @@ def bench_request(flags: tuple[Given, ...], notes: tuple[str, ...]) -> Request:
         fit=Fit(enabled=False, margin_bytes=(0,), least_context_tokens=0),
         drafts=False,
         draft_tokens=0,
+        rolled_back_tokens=0,
         draft=None,
         projector=None,
         adapters=Adapters(()),

@@ -131,7 +131,7 @@ def context_request(request: Request, devices: Sequence[Device]) -> ContextReque
         fitted=request.fit.enabled,
         drafts=request.drafts,
         draft_tokens=request.draft_tokens,
-        rolled_back_tokens=request.draft_tokens if request.drafts else 0,
+        rolled_back_tokens=request.rolled_back_tokens,
     )
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from solver.engines.llamacpp.facts import HOST, HOST_NAME
 from solver.engines.llamacpp.fit import Fitting
+from solver.engines.llamacpp.flag_values import DENSE, EXPERTS
 from solver.engines.llamacpp.memory import is_lazy, pipeline_copies
+from solver.wording import quoted, several
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -90,8 +93,19 @@ def _on_weights(profile: Profile, inventory: Inventory, settings: Settings, assi
         first, last = inventory.trunk_blocks, inventory.trunk_blocks + inventory.nextn_blocks - 1
         blocks = f"Block {first} is" if first == last else f"Blocks {first} to {last} are"
         yield f"{blocks} for multi-token prediction and not loaded, and takes a slot all the same."
+    unmet = [quoted(pattern) for pattern in _unmet(inventory, assignment)]
+    if unmet:
+        yield f"No tensor's name fits {several(unmet, 3)}: nothing is moved by it."
     if assignment.overrides and settings.offloads_cache:
         yield "Tensors that are moved leave the caches of their blocks where the blocks are."
+
+
+def _unmet(inventory: Inventory, assignment: Assignment) -> Iterator[str]:
+    """Yield patterns that fit no tensor's name; those for experts of first blocks may well outnumber the blocks."""
+    for pattern in dict.fromkeys(override.pattern for override in assignment.overrides):
+        found = re.compile(pattern).search
+        if not pattern.endswith((EXPERTS, DENSE)) and not any(found(tensor.name) for tensor in inventory.tensors):
+            yield pattern
 
 
 def _on_host(request: Request, inventory: Inventory, settings: Settings, assignment: Assignment) -> Iterator[str]:

@@ -1,13 +1,47 @@
 """Flags of the named build that are refused, each with its reason, and the flags of llama-bench.
 
-Rows are written as in `flag_rows`; the reason stands behind `:`.
+Rows are written as in `flag_rows`; the reason stands behind `:`, and what to do, where it is not to leave the flag out,
+behind `>`.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["BENCH_MEMORY", "BENCH_NEUTRAL", "BENCH_REFUSED", "REFUSED_ROWS"]
+__all__ = ["BENCH_MEMORY", "BENCH_NEUTRAL", "BENCH_REFUSED", "FORK_FLAGS", "REFUSED_ROWS"]
+
+FORK_FLAGS: Final = frozenset(
+    {
+        "-mla",
+        "--mla-use",
+        "-fmoe",
+        "--fused-moe",
+        "-no-fmoe",
+        "-amb",
+        "--attention-max-batch",
+        "-ser",
+        "--smart-expert-reduction",
+        "-rtr",
+        "--run-time-repack",
+        "-gr",
+        "--graph-reuse",
+        "-ger",
+        "--grouped-expert-routing",
+        "-mqkv",
+        "--merge-qkv",
+        "-muge",
+        "--merge-up-gate-experts",
+        "-smgs",
+        "-khad",
+        "--k-cache-hadamard",
+        "-sas",
+        "-cuda",
+        "--cuda-params",
+        "-rcache",
+        "--rope-cache",
+    }
+)
+"""Flags that only ik_llama.cpp has, a fork whose commands are often pasted."""
 
 REFUSED_ROWS: Final = {
     "server completion cli fit-params": """
@@ -21,10 +55,10 @@ REFUSED_ROWS: Final = {
         --control-vector * : its tensors are not sized here
         --control-vector-scaled * : its tensors are not sized here
         --control-vector-layer-range * * : its tensors are not sized here
-        -mu --model-url * : it fetches a model; name the file instead
-        -dr --docker-repo * : it fetches a model; name the file instead
-        -hf -hfr --hf-repo * : it fetches a model; name the file instead
-        -hff --hf-file * : it fetches a model; name the file instead
+        -mu --model-url * : it fetches a model; expected a file > Write -m and the file.
+        -dr --docker-repo * : it fetches a model; expected a file > Write -m and the file.
+        -hf -hfr --hf-repo * : it fetches a model; expected a file > Write -m hf://OWNER/NAME/FILE, or -m and the file.
+        -hff --hf-file * : it fetches a model; expected a file > Write -m and the file.
     """,
     "cli": "--server-base * : no model is loaded then",
     "server": """
@@ -38,40 +72,27 @@ REFUSED_ROWS: Final = {
         --spec-ngram-size-n * : the named build has removed it
         --spec-ngram-size-m * : the named build has removed it
         --spec-ngram-min-hits * : the named build has removed it
-        --embd-gemma-default : it fetches a model; name the file instead
-        --fim-qwen-1.5b-default : it fetches a model; name the file instead
-        --fim-qwen-3b-default : it fetches a model; name the file instead
-        --fim-qwen-7b-default : it fetches a model; name the file instead
-        --fim-qwen-7b-spec : it fetches a model; name the file instead
-        --fim-qwen-14b-spec : it fetches a model; name the file instead
-        --fim-qwen-30b-default : it fetches a model; name the file instead
+        --embd-gemma-default : it fetches a model; expected a file > Write -m and the file.
+        --fim-qwen-1.5b-default : it fetches a model; expected a file > Write -m and the file.
+        --fim-qwen-3b-default : it fetches a model; expected a file > Write -m and the file.
+        --fim-qwen-7b-default : it fetches a model; expected a file > Write -m and the file.
+        --fim-qwen-7b-spec : it fetches a model; expected a file > Write -m and the file.
+        --fim-qwen-14b-spec : it fetches a model; expected a file > Write -m and the file.
+        --fim-qwen-30b-default : it fetches a model; expected a file > Write -m and the file.
         --mtmd-batch-max-tokens * : buffers for images are not sized here
     """,
     "server cli": """
-        -mmu --mmproj-url * : it fetches a model; name the file instead
-        -hfd -hfrd --spec-draft-hf --hf-repo-draft * : it fetches a model; name the file instead
+        -mmu --mmproj-url * : it fetches a model; expected a file > Write --mmproj and the file.
+        -hfd -hfrd --spec-draft-hf --hf-repo-draft * : it fetches a model; expected a file > Write -md and the file.
         --image-min-tokens * : buffers for images are not sized here
         --image-max-tokens * : buffers for images are not sized here
         --spec-draft-backend-sampling / --no-spec-draft-backend-sampling : samplers on a device are not sized here
-        --spec-ngram-mod-n-min * : drafts from n-grams are not sized here
-        --spec-ngram-mod-n-max * : drafts from n-grams are not sized here
-        --spec-ngram-mod-n-match * : drafts from n-grams are not sized here
-        --spec-ngram-simple-size-n * : drafts from n-grams are not sized here
-        --spec-ngram-simple-size-m * : drafts from n-grams are not sized here
-        --spec-ngram-simple-min-hits * : drafts from n-grams are not sized here
-        --spec-ngram-map-k-size-n * : drafts from n-grams are not sized here
-        --spec-ngram-map-k-size-m * : drafts from n-grams are not sized here
-        --spec-ngram-map-k-min-hits * : drafts from n-grams are not sized here
-        --spec-ngram-map-k4v-size-n * : drafts from n-grams are not sized here
-        --spec-ngram-map-k4v-size-m * : drafts from n-grams are not sized here
-        --spec-ngram-map-k4v-min-hits * : drafts from n-grams are not sized here
-        --spec-default : drafts from n-grams are not sized here
-        --draft --draft-n --draft-max * : the named build has removed it
-        --draft-min --draft-n-min * : the named build has removed it
-        --gpt-oss-20b-default : it fetches a model; name the file instead
-        --gpt-oss-120b-default : it fetches a model; name the file instead
-        --vision-gemma-4b-default : it fetches a model; name the file instead
-        --vision-gemma-12b-default : it fetches a model; name the file instead
+        --draft --draft-n --draft-max * : the named build has removed it > Write --spec-draft-n-max.
+        --draft-min --draft-n-min * : the named build has removed it > Write --spec-draft-n-min.
+        --gpt-oss-20b-default : it fetches a model; expected a file > Write -m and the file.
+        --gpt-oss-120b-default : it fetches a model; expected a file > Write -m and the file.
+        --vision-gemma-4b-default : it fetches a model; expected a file > Write -m and the file.
+        --vision-gemma-12b-default : it fetches a model; expected a file > Write -m and the file.
     """,
 }
 
@@ -91,6 +112,7 @@ BENCH_MEMORY: Final = """
     -rpc --rpc *
     -sm --split-mode *
     -lm --load-mode *
+    -mmp --mmap *
     -lzm --lazy-mode *
     -mg --main-gpu *
     -nkvo --no-kv-offload *
@@ -124,8 +146,8 @@ BENCH_REFUSED: Final = """
     -h --help : it prints a text and ends
     --version : it prints a text and ends
     --list-devices : it prints a text and ends
-    -hf -hfr --hf-repo * : it fetches a model; name the file instead
-    -hff --hf-file * : it fetches a model; name the file instead
+    -hf -hfr --hf-repo * : it fetches a model; expected a file > Write -m hf://OWNER/NAME/FILE, or -m and the file.
+    -hff --hf-file * : it fetches a model; expected a file > Write -m and the file.
     -embd --embeddings * : outputs of embeddings are not sized here
     -fitt --fit-target * : it lets the program choose the placement, which is not emulated
     -fitc --fit-ctx * : it lets the program choose the placement, which is not emulated

@@ -65,6 +65,11 @@ MEMORY_ROWS: Final = {
         -ncmoed --spec-draft-n-cpu-moe --spec-draft-ncmoe --n-cpu-moe-draft *
         --spec-draft-n-max *
         --spec-type *
+        --spec-default
+        --spec-ngram-mod-n-max *
+        --spec-ngram-simple-size-m *
+        --spec-ngram-map-k-size-m *
+        --spec-ngram-map-k4v-size-m *
     """,
 }
 
@@ -268,6 +273,14 @@ NEUTRAL_ROWS: Final = {
         --spec-draft-prio-batch --prio-batch-draft *
         --spec-draft-poll-batch --poll-batch-draft *
         --spec-draft-n-min *
+        --spec-ngram-mod-n-min *
+        --spec-ngram-mod-n-match *
+        --spec-ngram-simple-size-n *
+        --spec-ngram-simple-min-hits *
+        --spec-ngram-map-k-size-n *
+        --spec-ngram-map-k-min-hits *
+        --spec-ngram-map-k4v-size-n *
+        --spec-ngram-map-k4v-min-hits *
         --spec-synth-len *
         --spec-synth-rates *
         --spec-draft-p-split --draft-p-split *

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tensors.cache import CacheType
 
 __all__ = [
+    "DENSE",
     "EXPERTS",
     "LAZY_BYTES",
     "MAPPING",
@@ -35,9 +36,9 @@ __all__ = [
     "whole",
 ]
 
-# common/common.h: LLM_FFN_EXPS_REGEX, LLM_FFN_DENSE_REGEX, llm_ffn_block_regex.
+# common/common.h: LLM_FFN_EXPS_REGEX, LLM_FFNDENSE_REGEX, llm_ffn_block_regex.
 EXPERTS: Final = r"\.ffn_(up|down|gate|gate_up)_(ch|)exps"
-_DENSE = r"\.ffn_(up|down|gate)\."
+DENSE: Final = r"\.ffn_(up|down|gate)\."
 
 MAPPING: Final = {"auto": None, "none": False, "mmap": True, "mlock": False, "mmap+mlock": True, "dio": False}
 """Load modes: whether files are mapped, None where every device allows it."""
@@ -191,7 +192,7 @@ def experts_of_first_blocks(count: int) -> tuple[tuple[str, str], ...]:
 
 def dense_of_first_blocks(count: int) -> tuple[tuple[str, str], ...]:
     """Return overrides that keep the feed-forward networks of the first blocks on the host."""
-    return _of_first_blocks(_DENSE, count)
+    return _of_first_blocks(DENSE, count)
 
 
 def _of_first_blocks(pattern: str, count: int) -> tuple[tuple[str, str], ...]:

@@ -13,18 +13,28 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from solver.engines.llamacpp.facts import Program
-from solver.engines.llamacpp.flag_refusals import BENCH_MEMORY, BENCH_NEUTRAL, BENCH_REFUSED, REFUSED_ROWS
+from solver.engines.llamacpp.flag_refusals import (
+    BENCH_MEMORY,
+    BENCH_NEUTRAL,
+    BENCH_REFUSED,
+    FORK_FLAGS,
+    REFUSED_ROWS,
+)
 from solver.engines.llamacpp.flag_rows import MEMORY_ROWS, NEUTRAL_ROWS, OLDER_ROWS
 from solver.errors import InputError
-from solver.wording import either, quoted, suggestion
+from solver.wording import quoted, suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-__all__ = ["Effect", "Flag", "Given", "flags_of", "parse_flags", "program_of"]
+__all__ = ["Effect", "Flag", "Given", "flags_of", "parse_flags"]
 
-_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=.*", re.DOTALL)
-_ARGUMENT_VARIABLE = "LLAMA_ARG_"
+_LINE_ENDS = frozenset({"\\", "^", "`"})
+"""What ends a line that goes on, in shells; where the line's end is lost, it stands alone."""
+
+_FUSED, _LETTER_FLAG = "flash-attn", re.compile("--?[A-Za-z]")
+
+_DASHES = "\N{EN DASH}\N{EM DASH}\N{MINUS SIGN}\N{HYPHEN}\N{NON-BREAKING HYPHEN}"
 
 
 class Effect(StrEnum):
@@ -37,7 +47,10 @@ class Effect(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """One flag: `name` is its first long name without dashes; `off_names` switch it off; `values` follow it."""
+    """One flag: `name` is its first long name without dashes; `off_names` switch it off; `values` follow it.
+
+    A flag that is refused has the reason, and `instead`: what to do.
+    """
 
     name: str
     names: tuple[str, ...]
@@ -45,6 +58,7 @@ class Flag:
     values: int
     effect: Effect
     reason: str
+    instead: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,35 +76,6 @@ class Given:
         return self.values[0]
 
 
-def program_of(words: Sequence[str]) -> tuple[Program, tuple[str, ...], tuple[str, ...]]:
-    """Return the program that a command line starts, the words behind it, and the variables set before it.
-
-    Raises:
-        InputError: it starts none of the programs known here, or sets one of the engine's own variables.
-    """
-    rest = list(words)
-    variables: list[str] = []
-    while rest and _ASSIGNMENT.fullmatch(rest[0]):
-        variables.append(rest.pop(0).partition("=")[0])
-        if variables[-1].startswith(_ARGUMENT_VARIABLE):
-            raise InputError(
-                f"variable {variables[-1]}",
-                "it stands for a flag; expected flags alone. Write it as the flag it stands for.",
-            )
-    known = [str(program) for program in Program]
-    if not rest:
-        raise InputError(
-            "command line", f"it is empty; expected {either(known)} with its flags. Paste the whole command."
-        )
-    name = re.split(r"[/\\]", rest[0])[-1].removesuffix(".exe")
-    if name not in known:
-        hint = suggestion(name, known)
-        raise InputError(
-            f"program {quoted(rest[0])}", f"its defaults are not known here; expected {either(known)}. {hint}".rstrip()
-        )
-    return Program(name), tuple(rest[1:]), tuple(variables)
-
-
 def parse_flags(program: Program, words: Sequence[str]) -> tuple[Given, ...]:
     """Return the flags of a command line in their order.
 
@@ -101,19 +86,38 @@ def parse_flags(program: Program, words: Sequence[str]) -> tuple[Given, ...]:
     given: list[Given] = []
     position = 0
     while position < len(words):
-        word = words[position]
+        # A backslash whose line end is lost holds the space before the next word.
+        word = words[position].lstrip()
+        position += 1
+        if word in _LINE_ENDS or (not word and words[position - 1]):
+            continue
         name = word.replace("_", "-") if word.startswith("--") else word
         flag = flags.get(name)
         if flag is None:
             raise _unknown(program, word, flags)
-        values = tuple(words[position + 1 : position + 1 + flag.values])
-        if len(values) < flag.values:
-            raise InputError(f"{program}, {name}", "no value stands behind it; expected one. Complete the command.")
+        values = tuple(words[position : position + flag.values])
+        _check_values(program, name, flag, values, flags)
         if flag.effect is Effect.REFUSED:
-            raise InputError(f"{program}, {name}", f"{flag.reason}. Leave it out.")
+            raise InputError(f"{program}, {name}", f"{flag.reason}. {flag.instead}")
         given.append(Given(flag, name, values, is_on=name in flag.names))
-        position += 1 + flag.values
+        position += flag.values
     return tuple(given)
+
+
+def _check_values(program: Program, name: str, flag: Flag, values: tuple[str, ...], flags: Mapping[str, Flag]) -> None:
+    """Refuse a flag whose values are missing: at the end of the line, or where the next flag stands instead."""
+    following = next((value for value in values if value in flags), None) if flag.effect is Effect.MEMORY else None
+    is_alone = flag.name == _FUSED and (not values or _LETTER_FLAG.match(values[0]) is not None)
+    if len(values) == flag.values and following is None and not is_alone:
+        return
+    if is_alone:
+        raise InputError(
+            f"{program}, {name}",
+            "no value stands behind it, as in builds before September 2025; expected on, off or auto. "
+            f"Write {name} on.",
+        )
+    there = "no value stands behind it" + ("" if following is None else f", but the flag {following}")
+    raise InputError(f"{program}, {name}", f"{there}; expected one. Complete the command.")
 
 
 @cache
@@ -142,14 +146,15 @@ def flags_of(program: Program) -> Mapping[str, Flag]:
 
 def _rows(text: str, effect: Effect) -> Iterator[Flag]:
     for line in filter(None, map(str.strip, text.splitlines())):
-        row, _, reason = line.partition(" : ")
+        row, _, explained = line.partition(" : ")
+        reason, _, instead = explained.partition(" > ")
         words = row.split()
         values = words.count("*")
         words = [word for word in words if word != "*"]
         end = words.index("/") if "/" in words else len(words)
         names, off_names = tuple(words[:end]), tuple(words[end + 1 :])
         long = next((name for name in names if name.startswith("--")), names[0])
-        yield Flag(long.lstrip("-"), names, off_names, values, effect, reason)
+        yield Flag(long.lstrip("-"), names, off_names, values, effect, reason, instead or "Leave it out.")
 
 
 def _unknown(program: Program, word: str, flags: Mapping[str, Flag]) -> InputError:
@@ -159,7 +164,18 @@ def _unknown(program: Program, word: str, flags: Mapping[str, Flag]) -> InputErr
             f"{program}, {quoted(word)}",
             f"its value is joined to it; expected it as the next word. Write {name} and the value.",
         )
-    hint = suggestion(word, [name for name in flags if name.startswith("--")])
+    written = "-" * (2 if word.startswith("\N{EM DASH}") else 1) + word.lstrip(_DASHES)
+    if word[:1] in _DASHES and (written in flags or f"-{written}" in flags):
+        known = written if written in flags else f"-{written}"
+        return InputError(
+            f"{program}, {quoted(word)}", f"it begins with a dash that is no hyphen; expected {known}. Write that."
+        )
+    if name in FORK_FLAGS:
+        return InputError(
+            f"{program}, {quoted(word)}", "it is a flag of ik_llama.cpp; expected one of llama.cpp. Leave it out."
+        )
+    hint = suggestion(word, [name for name in flags if name.startswith("--")]) if word.startswith("--") else ""
     return InputError(
-        f"{program}, {quoted(word)}", f"it is no flag of this program; expected one that is. {hint}".rstrip()
+        f"{program}, {quoted(word)}",
+        f"it is no flag of this program; expected one that is. {hint or 'Leave it out.'}",
     )

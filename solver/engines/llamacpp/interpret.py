@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from solver.engines.llamacpp.bench import bench_request
+from solver.engines.llamacpp.command_line import command_line
 from solver.engines.llamacpp.facts import FlashAttention, Program
 from solver.engines.llamacpp.flag_values import (
     EXPERTS,
@@ -23,7 +24,7 @@ from solver.engines.llamacpp.flag_values import (
     switch,
     whole,
 )
-from solver.engines.llamacpp.flags import parse_flags, program_of
+from solver.engines.llamacpp.flags import parse_flags
 from solver.engines.llamacpp.given_flags import GivenFlags
 from solver.engines.llamacpp.interpret_files import adapters_of, device_names, draft_of, projector_of
 from solver.engines.llamacpp.request import CACHE_RAM_BYTES, Fit, Request, SplitMode
@@ -42,10 +43,30 @@ _MIB: Final = 2**20
 _BATCH_TOKENS, _MICRO_BATCH_TOKENS = 2048, 512
 _DRAFT_TOKENS = 3
 _CHECKPOINTS = 32
+
+# common/common.h (common_params_speculative_ngram_*) and common/speculative.cpp (common_speculative_n_max).
+_NGRAMS: Final = {
+    "ngram-simple": ("spec-ngram-simple-size-m", 48),
+    "ngram-map-k": ("spec-ngram-map-k-size-m", 48),
+    "ngram-map-k4v": ("spec-ngram-map-k4v-size-m", 48),
+    "ngram-mod": ("spec-ngram-mod-n-max", 64),
+    "ngram-cache": (None, 8),
+}
+"""How many tokens each kind of n-grams drafts at once: the flag that says so, and the usual number."""
+
 _FIT_MARGIN_BYTES, _FIT_CONTEXT_TOKENS = 1024 * _MIB, 4096
 
 _OLDER_MODES = {("mmap", True): "mmap", ("mmap", False): "none", ("mlock", True): "mlock", ("direct-io", True): "dio",
                 ("direct-io", False): "mmap"}  # fmt: skip
+
+
+class _Speculation(NamedTuple):
+    """Whether nextn blocks draft, the most tokens drafted at once, and states kept to go back by."""
+
+    drafts: bool
+    tokens: int
+    rolled_back: int
+    notes: tuple[str, ...]
 
 
 def request_of(words: Sequence[str]) -> Request:
@@ -54,18 +75,17 @@ def request_of(words: Sequence[str]) -> Request:
     Raises:
         InputError: it starts another program, or a flag or its value is not one that is emulated; it is named.
     """
-    program, rest, variables = program_of(words)
-    given = parse_flags(program, rest)
-    notes = tuple(f"{name} is set before the program; it is not read." for name in variables)
-    if program is Program.BENCH:
-        return bench_request(given, notes)
-    return _request(program, GivenFlags(program, given), notes)
+    line = command_line(words)
+    given = parse_flags(line.program, line.words)
+    if line.program is Program.BENCH:
+        return bench_request(given, line.notes)
+    return _request(line.program, GivenFlags(line.program, given), line.notes)
 
 
 def _request(program: Program, flags: GivenFlags, notes: tuple[str, ...]) -> Request:
     f16 = CACHE_TYPES["f16"]
     servers, before = _servers(flags)
-    drafts, draft_tokens = _speculation(flags)
+    speculation = _speculation(flags)
     mode, mode_notes = _load_mode(flags)
     return Request(
         program=program,
@@ -97,8 +117,9 @@ def _request(program: Program, flags: GivenFlags, notes: tuple[str, ...]) -> Req
         servers_before_devices=before,
         overrides=_overrides(flags),
         fit=_fit(program, flags),
-        drafts=drafts,
-        draft_tokens=draft_tokens,
+        drafts=speculation.drafts,
+        draft_tokens=speculation.tokens,
+        rolled_back_tokens=speculation.rolled_back,
         draft=draft_of(flags),
         projector=projector_of(flags),
         adapters=adapters_of(flags),
@@ -106,7 +127,7 @@ def _request(program: Program, flags: GivenFlags, notes: tuple[str, ...]) -> Req
         checkpoints=flags.value("ctx-checkpoints", lambda given: whole(given, 0), _CHECKPOINTS)
         if program in (Program.SERVER, Program.CLI)
         else 0,
-        notes=(*notes, *mode_notes),
+        notes=(*notes, *mode_notes, *speculation.notes),
     )
 
 
@@ -191,17 +212,27 @@ def _fit(program: Program, flags: GivenFlags) -> Fit:
     )
 
 
-def _speculation(flags: GivenFlags) -> tuple[bool, int]:
-    """Return whether nextn blocks draft, and how many tokens are drafted at once."""
-    known = ("none", "draft-simple", "draft-mtp")
-    kinds: set[str] = set()
+def _speculation(flags: GivenFlags) -> _Speculation:
+    """Return how tokens are drafted: by nextn blocks, by a model, or from n-grams of what was said."""
+    known = ("none", "draft-simple", "draft-mtp", *_NGRAMS)
+    kinds = {"ngram-mod"} if flags.last("spec-default") else set()
     for given in flags.every("spec-type"):
         for kind in given.value.split(","):
             if kind not in known:
                 raise refused(given, f"{quoted(kind)} is not emulated; expected {either(known)}. Choose one of them.")
             kinds.add(kind)
-    tokens = flags.value("spec-draft-n-max", lambda given: whole(given, 0), _DRAFT_TOKENS)
-    return "draft-mtp" in kinds, tokens if kinds & {"draft-simple", "draft-mtp"} else 0
+    drafted = flags.value("spec-draft-n-max", lambda given: whole(given, 0), _DRAFT_TOKENS)
+    tokens = [drafted for kind in kinds & {"draft-simple", "draft-mtp"}]
+    for kind in kinds & _NGRAMS.keys():
+        flag, usual = _NGRAMS[kind]
+        tokens.append(usual if flag is None else flags.value(flag, lambda given: whole(given, 0), usual))
+    notes = ("Tables of n-grams on the host are not counted; that of ngram-mod is 16 MiB.",)
+    return _Speculation(
+        drafts="draft-mtp" in kinds,
+        tokens=max(tokens, default=0),
+        rolled_back=drafted if "draft-mtp" in kinds else 0,
+        notes=notes if kinds & _NGRAMS.keys() else (),
+    )
 
 
 def _cache_ram(program: Program, flags: GivenFlags) -> int | None:

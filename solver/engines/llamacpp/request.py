@@ -63,7 +63,8 @@ class Adapters:
 class ContextTerms:
     """What a command line says of its context. None stands for "not said".
 
-    `draft_tokens` are drafted at once by nextn blocks (`drafts`) or by other means, 0 by none.
+    `draft_tokens` are drafted at once by nextn blocks (`drafts`) or by other means, 0 by none; recurrent states are
+    kept for `rolled_back_tokens` of them.
     """
 
     program: Program
@@ -84,6 +85,7 @@ class ContextTerms:
     lazy_bytes: int | None
     drafts: bool
     draft_tokens: int
+    rolled_back_tokens: int
 
 
 @dataclass(frozen=True, slots=True)

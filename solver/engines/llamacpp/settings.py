@@ -41,7 +41,6 @@ class ContextRequest(ContextTerms):
 
     maps_files: bool
     fitted: bool
-    rolled_back_tokens: int
 
 
 def settings_of(profile: Profile, inventory: Inventory, request: ContextRequest) -> Settings:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from solver.engines.devices import DeviceName, device_links, device_rules
+from solver.engines.servers.layers import chooses_its_type
 from solver.engines.servers.sharding import card_weights
 from solver.errors import InputError
 from solver.problem import Block, Ends, Node, Problem
@@ -37,7 +38,7 @@ class ServedProblem:
 
     Sizes of the problem are sums over the `settings.width` cards of a rank. `weights` and `pool` are of one card;
     `overhead_bytes` is what a card needs beside weights and cache inside the engine's share, `padding_bytes` part of
-    what is taken off budgets.
+    what is taken off budgets. `says_cache_type`: the engine might choose another type for the cache than is asked for.
     """
 
     problem: Problem
@@ -49,6 +50,7 @@ class ServedProblem:
     overhead_bytes: int
     weights: CardWeights
     pool: CachePool
+    says_cache_type: bool
 
     @property
     def devices_by_name(self) -> dict[str, RankDevice]:
@@ -119,6 +121,7 @@ def served_problem(
         overhead_bytes=parts.overhead_bytes,
         weights=weights,
         pool=parts.pool,
+        says_cache_type=chooses_its_type(inventory),
     )
 
 

@@ -33,6 +33,13 @@ _RAY_PORT, _MASTER_PORT = 6379, 29501
 _PARTITION: Final = {EngineName.VLLM: "VLLM_PP_LAYER_PARTITION", EngineName.SGLANG: "SGLANG_PP_LAYER_PARTITION"}
 
 
+# CacheDType in vllm/config/cache.py; choices of the flag in sglang/srt/arg_groups/fields/model.py.
+_SIXTEEN_BITS: Final = {
+    EngineName.VLLM: {"bf16": "bfloat16", "bfloat16": "bfloat16", "f16": "float16", "float16": "float16"},
+    EngineName.SGLANG: {"bf16": "bf16", "bfloat16": "bf16"},
+}
+
+
 class Launcher(StrEnum):
     """Who starts the ranks on their machines."""
 
@@ -264,11 +271,12 @@ def _share(typed: _Typed) -> str:
 
 
 def _cache_type(typed: _Typed) -> str:
-    """Return the engine's word for the type of the cache; 16 bits are what it takes by itself."""
+    """Return the engine's word for the type of the cache; 16 bits are what it takes by itself for most models."""
     name = typed.workload.cache_type_k.lower()
     if name.startswith("fp8"):
         return "fp8_e4m3" if name == "fp8" else name
-    return "auto"
+    said = _SIXTEEN_BITS[typed.served.profile.engine] if typed.served.says_cache_type else {}
+    return said.get(name, "auto")
 
 
 def _notes(typed: _Typed) -> Iterator[str]:

@@ -76,6 +76,15 @@ class Machine:
                 return False
         return True
 
+    def apart(self, cards: int, others: int) -> bool:
+        """Return whether two sets of cards, each standing for its equals, can be occupied at once."""
+        among = sum(1 << card for group in self.twins for card in group)
+        if cards & others & ~among:
+            return False
+        return all(
+            sum((cards >> card & 1) + (others >> card & 1) for card in group) <= len(group) for group in self.twins
+        )
+
     def first_of_equals(self, cards: int) -> int:
         """Return the set of cards that stands for all equals of one."""
         for group in self.twins:

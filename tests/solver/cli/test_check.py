@@ -126,7 +126,7 @@ def test_the_model_is_compared_when_it_is_named(tiny_model: Path, tmp_path: Path
     assert (0, STANDS + CLAIMS, "") == layerfit("check", tmp_path / "plan.json", "--model", tiny_model)
     code, out, err = layerfit("check", tmp_path / "plan.json", "--model", other)
     assert (1, "") == (code, err)
-    assert "  inputs.header_sha256: the model's headers hash to " in out
+    assert "  inputs.header_sha256: the model's headers hash to\n    " in out
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"[" * 100_000, b"\x00" * 100, b"GGUF"])
@@ -135,5 +135,5 @@ def test_a_file_that_is_no_plan_is_one_line_and_exit_2(content: bytes, tmp_path:
     code, out, err = layerfit("check", tmp_path / "plan.json")
 
     assert (2, "", 1) == (code, out, err.count("\n"))
-    assert err.startswith("plan.json: ")
+    assert err.startswith(f"{tmp_path / 'plan.json'}: ")
     assert err.endswith("; expected a layerfit/plan/1 document. Plan again.\n")

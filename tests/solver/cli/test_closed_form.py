@@ -261,8 +261,8 @@ def test_route_is_shown_with_its_verdict(capsys: Capture, tmp_path: Path) -> Non
         "reason       floor: 198.000 GiB usable in all, below the floor of 224.000 GiB\n"
         "\n"
         "note: c: reserve exceeds memory by 2.0 GiB; leaving it out gains that much\n"
-        "note: a sum of budgets is necessary, not sufficient: "
-        "blocks are not divisible, so only placing them proves it\n"
+        "note: a sum of budgets is necessary, not sufficient: blocks are not divisible, so only placing them\n"
+        "      proves it\n"
         "note: every memory is counted on its own, under its own reserve\n"
     )
 
@@ -348,8 +348,8 @@ def test_seams_are_shown_with_both_kinds_of_time_apart(capsys: Capture) -> None:
         "prefill, 16,384 tokens: serialization   201,326,592    644.245            644.245\n"
         "index sideband, a query                       8,192\n"
         "\n"
-        "note: decode moves little and pays latency in series, prefill moves much and pays rate: "
-        "the two are never one speed\n"
+        "note: decode moves little and pays latency in series, prefill moves much and pays rate: the two are\n"
+        "      never one speed\n"
         "note: the index sideband crosses only seams whose next block computes no indices of its own\n"
     )
 
@@ -482,15 +482,16 @@ def test_proven_figures_stand_beside_the_tiers(capsys: Capture, glm_file: str) -
         "to place     222.963 GiB\n"
         "reserve      the larger of 20 % and 8.000 GiB of every memory; assumed imbalance 1.10\n"
         "\n"
-        "tier  usable  reserve  budget  minimum  recommended  proven  imbalance  at recommended  used  assumption\n"
-        "  32  32.000    8.000  24.000       10           11      10     1.0305          1.1022    11  does not hold\n"
-        "  48  48.000    9.600  38.400        6            7       6     1.0047          1.0620     7  holds\n"
-        "  14  14.000    8.000   6.000       38           41      41     1.0562          1.0562    41  holds\n"
+        "tier  usable  reserve  budget  minimum  recommended  proven  imbalance  at recommended  used  holds\n"
+        "  32  32.000    8.000  24.000       10           11      10     1.0305          1.1022    11  no\n"
+        "  48  48.000    9.600  38.400        6            7       6     1.0047          1.0620     7  yes\n"
+        "  14  14.000    8.000   6.000       38           41      41     1.0562          1.0562    41  yes\n"
         "\n"
         "note: cache: trunk blocks alone are counted, not the nextn blocks\n"
-        "note: tier 32: 1.1022 at the recommended 11 nodes is above the assumed 1.10: the assumption does not hold\n"
-        "note: tier 14: 41 nodes where arithmetic asks for 38, since blocks 4, 6, 8, 9, 11, 13, 15, 17 … "
-        "do not fit beside those before them\n"
+        "note: tier 32: 1.1022 at the recommended 11 nodes is above the assumed 1.10: the assumption does not\n"
+        "      hold\n"
+        "note: tier 14: 41 nodes where arithmetic asks for 38, since blocks 4, 6, 8, 9, 11, 13, 15, 17 … do\n"
+        "      not fit beside those before them\n"
     )
 
 

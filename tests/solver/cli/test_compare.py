@@ -34,7 +34,8 @@ strategy             nodes  fullest  imbalance  weighted   latency        tokens
 layerfit                 1   1.0000     1.0000    1.0000     12 ns   83,333,333.33  yes
   its bound              1   1.0000
 vllm                     3   0.6000     1.5000    1.3500  0.004 ms  250,000,000.00  yes
-sglang                   3   1.2000     1.5000    2.7000  0.004 ms  166,666,666.67  no, 1 B over on n2
+sglang                   3   1.2000     1.5000    2.7000  0.004 ms  166,666,666.67  no, 1 B over on
+                                                                                    n2
 llamacpp                 2   0.7500     1.5000    1.3750  0.002 ms  111,111,111.11  yes
 exo-ring                 3   0.6000     1.5000    1.3500  0.004 ms  250,000,000.00  yes
 exo                      1   1.0000     1.0000    1.0000     12 ns   83,333,333.33  yes
@@ -117,8 +118,9 @@ def test_the_document_has_every_figure_exactly(
 
 
 def test_a_broken_rule_is_named_and_an_objective_of_its_own_has_a_column(
-    write: Callable[[Problem], Path], layerfit: Layerfit
+    write: Callable[[Problem], Path], layerfit: Layerfit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
     problem = growing(TIMED, (1, 1, 1, 1))
     lines = layerfit("compare", "--problem", write(problem), "--objective", "tokens,throughput", "--first", "n1").out
     rows = {line.split("  ")[0] or line: line for line in lines.splitlines() if line}

@@ -23,39 +23,41 @@ if TYPE_CHECKING:
     On = Callable[[RecordedMachine], None]
 
 TEXT = """\
-# The machine that `layerfit nodes` ran on, as a node of a cluster file. Check it, edit it, and append the nodes of
-# other machines below: these texts can stand one after the other. docs/cluster-file.md lists every key.
-# Sizes are exact and as found now; budget = usable − reserve, and never above a ceiling.
+# The machine that `layerfit nodes` ran on, as a node of a cluster file. Check it, edit it, and
+# append the nodes of other machines below: these texts can stand one after the other.
+# docs/cluster-file.md lists every key. Sizes are exact and as found now; budget = usable − reserve,
+# and never above a ceiling.
 
 [[node]]
 name = "desk"
 # address = "desk.lan"   # how the others reach it: for layerfit export
 
-# Host memory. MemTotal of /proc/meminfo is 61.99 GiB (66,560,000,000 bytes): what firmware and kernel leave of the
-# modules.
+# Host memory. MemTotal of /proc/meminfo is 61.99 GiB (66,560,000,000 bytes): what firmware and
+# kernel leave of the modules.
 # Usable 61.99 GiB − reserve 12.40 GiB (20 %) = budget 49.59 GiB (53,248,000,000 bytes).
 memory = "65000000 KiB"
 free = "60000000 KiB"   # 57.22 GiB unused now; it says nothing of what fits
 # cpu = true   # may whole blocks also live in this memory?
-# bandwidth = "80 GB/s"   # channels × 8 bytes × transfers a second; latency and throughput need it
+# bandwidth = "80 GB/s"   # channels × 8 bytes × transfers/s; latency and throughput need it
 
 # Cards, in the order of the bus; free_count says how many have all of their budget unused now.
 gpu = [
-  # NVIDIA GeForce RTX 4090 at 0000:01:00.0: nvidia-smi reports 23.99 GiB (25,757,220,864 bytes), of which driver and
-  # firmware keep 347.00 MiB (363,855,872 bytes). 19.53 GiB are in use now.
-  # NVIDIA GeForce RTX 4090 at 0000:41:00.0: nvidia-smi reports 23.99 GiB (25,757,220,864 bytes), of which driver and
-  # firmware keep 347.00 MiB (363,855,872 bytes). 9.00 MiB are in use now.
+  # NVIDIA GeForce RTX 4090 at 0000:01:00.0: nvidia-smi reports 23.99 GiB (25,757,220,864 bytes), of
+  # which driver and firmware keep 347.00 MiB (363,855,872 bytes). 19.53 GiB are in use now.
+  # NVIDIA GeForce RTX 4090 at 0000:41:00.0: nvidia-smi reports 23.99 GiB (25,757,220,864 bytes), of
+  # which driver and firmware keep 347.00 MiB (363,855,872 bytes). 9.00 MiB are in use now.
   # Each: Usable 23.65 GiB − reserve 2.36 GiB (10 %) = budget 21.28 GiB (22,854,028,492 bytes).
   # Bandwidth: NVIDIA GeForce product specifications.
   { class = "rtx-4090-24g", memory = "24217 MiB", count = 2, free_count = 1, bandwidth = "1008 GB/s", device = "CUDA0" },
-  # NVIDIA GeForce RTX 3090 at 0000:c1:00.0: nvidia-smi reports 24.00 GiB (25,769,803,776 bytes), of which driver and
-  # firmware keep 312.00 MiB (327,155,712 bytes). 9.00 MiB are in use now.
+  # NVIDIA GeForce RTX 3090 at 0000:c1:00.0: nvidia-smi reports 24.00 GiB (25,769,803,776 bytes), of
+  # which driver and firmware keep 312.00 MiB (327,155,712 bytes). 9.00 MiB are in use now.
   # Usable 23.70 GiB − reserve 2.37 GiB (10 %) = budget 21.33 GiB (22,898,383,257 bytes).
   # Bandwidth: NVIDIA GeForce product specifications.
   { class = "rtx-3090-24g", memory = "24264 MiB", free_count = 1, bandwidth = "936 GB/s", device = "CUDA2" },
 ]
 
-# AMD 1002:164e at 0000:7a:00.0 is not listed: it works in the host's memory, which is counted once, as the host's.
+# AMD 1002:164e at 0000:7a:00.0 is not listed: it works in the host's memory, which is counted once,
+# as the host's.
 
 # Once in the whole file, where they differ from these defaults:
 # [reserve]
@@ -64,7 +66,7 @@ gpu = [
 # [reserve.gpu]
 # fraction = 0.10
 # floor = "0 GiB"
-# [links]                      # between the nodes: measure them; latency 0 and no time for transfers where absent
+# [links]               # between the nodes: measure them; without, nothing takes time
 # latency = "0.5 ms"
 # rate = "2.5 Gbit/s"
 """  # noqa: E501 - a card stands on one line

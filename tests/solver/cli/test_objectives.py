@@ -96,8 +96,9 @@ def test_all_objectives_at_once_are_levels_in_their_order(
 
 @pytest.mark.parametrize("name", OBJECTIVES)
 def test_the_report_shows_an_objective_with_its_unit_and_what_it_is(
-    name: str, write: Callable[[Problem], Path], layerfit: Layerfit
+    name: str, write: Callable[[Problem], Path], layerfit: Layerfit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
     shown = {
         "nodes": "1",
         "balance": "0.5000",

@@ -271,3 +271,18 @@ def test_the_default_cut_is_the_engines() -> None:
 
     assert [13, 13, 13, 14, 14, 13] == [stage.end - stage.start for stage in placement.stages]
     assert 80 == placement.stages[-1].end
+
+
+def test_a_share_that_the_drivers_context_leaves_no_room_for_is_noted() -> None:
+    """The engine starts only where all of its share is free."""
+    note = (
+        "The engine does not start where its share is not free: a driver's context takes 320 to 460 MiB of desk/gpu0 "
+        "before, and the reserve keeps less. Keep more."
+    )
+    kept, not_kept = (
+        vllm(small_model(), cards(("desk", 2, "24 GiB"), reserve=reserve), REQUEST, NO_RULES, settings())
+        for reserve in ("0.05", "0.01")
+    )
+
+    assert note not in kept.notes
+    assert note in not_kept.notes

@@ -12,6 +12,10 @@ from solver.report.terminal import Cell, Paint, Style, Styled, text_width
 PLAIN = Paint(enabled=False)
 
 
+def wide(width: int) -> Paint:
+    return Paint(enabled=False, width=width)
+
+
 def grid_of(names: tuple[str, ...], *, bars: bool = True) -> Grid:
     return Grid(
         titles=("node", "load"),
@@ -30,7 +34,7 @@ def test_bars_stand_before_their_column_and_fill_the_line_up_to_a_limit() -> Non
         "studio  ████████████            ▏     5  B",
     ]
 
-    assert lines == grid_lines(grid_of(("desk", "studio")), 60, PLAIN)
+    assert lines == grid_lines(grid_of(("desk", "studio")), wide(60))
 
 
 def test_bars_narrow_before_names_are_cut() -> None:
@@ -44,21 +48,25 @@ def test_bars_narrow_before_names_are_cut() -> None:
         "a-name-of…-all  ███   ▏     5  B",
     ]
 
-    assert narrow == grid_lines(grid_of(("desk", "studio")), 27, PLAIN)
-    assert cut == grid_lines(grid_of(("a-name-of-thirty-columns-in-all",)), 32, PLAIN)
+    assert narrow == grid_lines(grid_of(("desk", "studio")), wide(27))
+    assert cut == grid_lines(grid_of(("a-name-of-thirty-columns-in-all",)), wide(32))
 
 
 def test_a_title_wider_than_the_bars_is_left_out() -> None:
     bars = Bars("load of budget", 1, ("weights",), (Bar((5,), 10),))
     grid = Grid(("node", "load"), (("desk", "5"),), frozenset({1}), "", 0, bars)
 
-    assert ["node           load", "desk  ███   ▏     5"] == grid_lines(grid, 18, PLAIN)
+    assert ["node           load", "desk  ███   ▏     5"] == grid_lines(grid, wide(19))
+
+
+def test_there_are_no_bars_where_lines_have_no_room_for_them() -> None:
+    assert ["node    load", "desk       5  B", "studio     5  B"] == grid_lines(grid_of(("desk", "studio")), wide(22))
 
 
 def test_names_stay_whole_where_cutting_them_would_make_them_equal() -> None:
-    names = ("rack-one-very-long-name-north-1", "rack-one-very-long-name-south-1")
+    names = ("rack-very-long-one-name-number-1", "rack-very-long-two-name-number-1")
 
-    lines = grid_lines(grid_of(names), 28, PLAIN)
+    lines = grid_lines(grid_of(names), wide(41))
 
     assert names == tuple(line.split()[0] for line in lines[1:])
 
@@ -72,16 +80,16 @@ def test_a_row_without_a_bar_keeps_the_place_free() -> None:
         "all                    5",
     ]
 
-    assert lines == grid_lines(grid, 24, PLAIN)
+    assert lines == grid_lines(grid, wide(24))
 
 
 def test_no_grid_is_no_lines() -> None:
-    assert [] == grid_lines(None, 100, PLAIN)
+    assert [] == grid_lines(None, PLAIN)
 
 
 @pytest.mark.parametrize("bars", [True, False])
 def test_wide_characters_keep_lines_within_the_width(bars: bool) -> None:
-    lines = grid_lines(grid_of(("模型" * 12, "desk"), bars=bars), 70, PLAIN)
+    lines = grid_lines(grid_of(("模型" * 12, "desk"), bars=bars), wide(70))
 
     assert max(text_width(line) for line in lines) <= 70
 
@@ -90,8 +98,8 @@ def test_text_shows_what_a_terminal_would_obey_in_plain_and_styled_cells() -> No
     row: tuple[Cell, ...] = ("\x1b[2Jdesk\n", Styled("\u202e5", Style.BAD))
     grid = Grid((), (row,), frozenset(), "", None, None)
 
-    assert ["\\x1b[2Jdesk\\n  \\u202e5"] == grid_lines(grid, 100, PLAIN)
-    assert ["\\x1b[2Jdesk\\n  \x1b[31m\\u202e5\x1b[0m"] == grid_lines(grid, 100, Paint(enabled=True))
+    assert ["\\x1b[2Jdesk\\n  \\u202e5"] == grid_lines(grid, PLAIN)
+    assert ["\\x1b[2Jdesk\\n  \x1b[31m\\u202e5\x1b[0m"] == grid_lines(grid, Paint(enabled=True))
 
 
 def test_a_page_shows_markup_and_control_characters_and_obeys_neither() -> None:

@@ -125,20 +125,34 @@ file             size    header      tensor  padding  missing
 tiny.gguf  136.00 MiB  3.97 KiB  136.00 MiB     32 B      7 B  ██████████████████████████████
 """,
     View.TENSOR: """\
+tensor                      shape         type     weight  part   role           block
+token_embd.weight           1048576 × 32  Q8_0  34.00 MiB  input  embedding
+blk.0.ffn_up.weight         524288 × 32   Q8_0  17.00 MiB  trunk  feed_forward       0
+blk.1.ffn_up_exps.weight    2097152 × 32  Q8_0  68.00 MiB  trunk  routed_expert      1
+blk.2.nextn.eh_proj.weight  524288 × 32   Q8_0  17.00 MiB  nextn  nextn              2
+output_norm.weight          256           F32    1.00 KiB  head   norm
+""",
+}
+WIDE_TENSORS = """\
 tensor                      shape         type     weight  part   role           block  file       offset
 token_embd.weight           1048576 × 32  Q8_0  34.00 MiB  input  embedding             tiny.gguf      64
 blk.0.ffn_up.weight         524288 × 32   Q8_0  17.00 MiB  trunk  feed_forward       0  tiny.gguf      64
 blk.1.ffn_up_exps.weight    2097152 × 32  Q8_0  68.00 MiB  trunk  routed_expert      1  tiny.gguf      64
 blk.2.nextn.eh_proj.weight  524288 × 32   Q8_0  17.00 MiB  nextn  nextn              2  tiny.gguf      64
 output_norm.weight          256           F32    1.00 KiB  head   norm                  tiny.gguf      64
-""",
-}
+"""
 
 
 @pytest.mark.parametrize("view", list(View))
 def test_text_shows_the_facts_one_table_and_the_notes(view: View, inventory: Inventory) -> None:
     """Text of the files is escaped wherever it stands."""
     assert HEAD + VIEWS[view] + TAIL == inventory_text(inventory, view, Paint(enabled=False))
+
+
+def test_where_tensors_are_is_shown_where_lines_have_room(inventory: Inventory) -> None:
+    wide = Paint(enabled=False, width=120)
+
+    assert HEAD + WIDE_TENSORS + TAIL == inventory_text(inventory, View.TENSOR, wide)
 
 
 def test_the_document_keeps_the_contract(

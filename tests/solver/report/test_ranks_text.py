@@ -75,7 +75,7 @@ def test_slots_are_tokens_and_shared_by_the_least_memory_and_the_most_layers() -
     figures = served_figures(served, Placement((Stage(0, 35, "l4/gpu0"), Stage(35, 80, "l4/gpu1"))))
     lines = ranks_text(figures, PLAIN).splitlines()
 
-    assert "rank  device   blocks    weights       other  cache memory   tokens  concurrency" == lines[2]
+    assert "rank  device   blocks    weights       other  cache memory   tokens  concurrency" in lines
     assert figures.ranks[1].units == figures.units
     more = served_figures(served, Placement((Stage(0, 1, "l4/gpu0"), Stage(1, 80, "l4/gpu1"))))
     assert "the least memory left, over the most layers of any" not in ranks_text(more, PLAIN)

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from solver.report.terminal import Cell, Paint, Style, Styled, bar, columns, escape
+from solver.report.columns import columns
+from solver.report.terminal import Cell, Paint, Style, Styled, bar, escape
 
 PLAIN = Paint(enabled=False)
 

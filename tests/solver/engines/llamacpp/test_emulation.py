@@ -235,3 +235,22 @@ def test_a_server_that_is_named_twice_is_one_card() -> None:
     line = "llama-server -m model.gguf -np 1 --rpc 10.0.0.2:50052,10.0.0.2:50052 --device RPC0,RPC1 -ngl 99 -ts 1,1"
 
     assert "10.0.0.2:50052 is named 2 times: its devices are the same card, and add up there." in run(line).notes
+
+
+def test_patterns_that_fit_no_tensor_are_noted() -> None:
+    """A space behind a comma is part of the next pattern; experts of more blocks than there are need no word."""
+    words = (
+        "llama-server",
+        "-m",
+        "model.gguf",
+        "-c",
+        "1024",
+        "-ncmoe",
+        "99",
+        "-ot",
+        "ffn_up=CPU, ffn_down=CPU,x.y=CPU",
+    )
+
+    assert ['No tensor\'s name fits " ffn_down", "x.y": nothing is moved by it.'] == [
+        note for note in run(words, free=(24 * 2**30,)).notes if "fits" in note
+    ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from solver.engines.llamacpp.facts import FlashAttention, Program
-from solver.engines.llamacpp.flags import Effect, flags_of, parse_flags, program_of
+from solver.engines.llamacpp.flags import Effect, flags_of, parse_flags
 from solver.engines.llamacpp.interpret import request_of
 from solver.engines.llamacpp.request import Request, SplitMode
 from solver.errors import InputError
@@ -101,6 +101,17 @@ def test_how_many_flags_the_named_build_has() -> None:
         ("--spec-type draft-mtp", "draft_tokens", 3),
         ("--spec-type none --spec-draft-n-max 5", "draft_tokens", 0),
         ("--spec-type draft-simple --spec-draft-n-max 5", "draft_tokens", 5),
+        ("--spec-type draft-mtp --spec-draft-n-max 5", "rolled_back_tokens", 5),
+        ("--spec-type draft-simple", "rolled_back_tokens", 0),
+        ("--spec-type ngram-mod", "draft_tokens", 64),
+        ("--spec-type ngram-mod --spec-ngram-mod-n-max 16 --spec-ngram-mod-n-match 24", "draft_tokens", 16),
+        ("--spec-default", "draft_tokens", 64),
+        ("--spec-type ngram-simple,ngram-cache", "draft_tokens", 48),
+        ("--spec-type ngram-map-k --spec-ngram-map-k-size-m 7", "draft_tokens", 7),
+        ("--spec-type ngram-map-k4v,draft-mtp", "draft_tokens", 48),
+        ("--spec-type ngram-map-k4v,draft-mtp", "rolled_back_tokens", 3),
+        ("llama-bench -mmp 0", "maps_files", False),
+        ("llama-bench --mmap 1", "maps_files", True),
         ("--cache-ram 0", "cache_ram_bytes", 0),
         ("-cram -1", "cache_ram_bytes", None),
         ("-t 4", "cache_ram_bytes", 8 * GIB),
@@ -146,12 +157,6 @@ def test_files_beside_the_model() -> None:
     assert ("c.gguf",) == request("--lora-scaled c.gguf:0.5").adapters.paths
 
 
-def test_the_program_may_be_a_path_with_variables_before_it() -> None:
-    program, rest, variables = program_of(["CUDA_VISIBLE_DEVICES=0", "build/bin/llama-server.exe", "-c", "1"])
-
-    assert (Program.SERVER, ("-c", "1"), ("CUDA_VISIBLE_DEVICES",)) == (program, rest, variables)
-
-
 def test_an_older_spelling_is_noted() -> None:
     assert ("--no-mmap is the spelling of older builds; newer ones take -lm none.",) == request("--no-mmap").notes
 
@@ -176,13 +181,22 @@ def test_bench_takes_one_run_and_its_longest_test() -> None:
     ("line", "message"),
     [
         ("--embedding", "llama-server, --embedding: outputs of embeddings are not sized here. Leave it out."),
-        ("-hf a/b", "llama-server, -hf: it fetches a model; name the file instead. Leave it out."),
-        ("--draft-max 4", "llama-server, --draft-max: the named build has removed it. Leave it out."),
+        (
+            "-hf a/b",
+            (
+                "llama-server, -hf: it fetches a model; expected a file. Write -m hf://OWNER/NAME/FILE, or -m and the "
+                "file."
+            ),
+        ),
+        ("--draft-max 4", "llama-server, --draft-max: the named build has removed it. Write --spec-draft-n-max."),
         (
             "--ctx-sise 4",
             'llama-server, "--ctx-sise": it is no flag of this program; expected one that is. Did you mean --ctx-size?',
         ),
-        ("llama-completion -kvu", 'llama-completion, "-kvu": it is no flag of this program; expected one that is.'),
+        (
+            "llama-completion -kvu",
+            'llama-completion, "-kvu": it is no flag of this program; expected one that is. Leave it out.',
+        ),
         (
             "--ctx-size=4096",
             (
@@ -225,8 +239,8 @@ def test_bench_takes_one_run_and_its_longest_test() -> None:
         (
             "--spec-type draft-eagle3",
             (
-                '--spec-type: "draft-eagle3" is not emulated; expected none, draft-simple or draft-mtp. Choose '
-                "one of them."
+                '--spec-type: "draft-eagle3" is not emulated; expected none, draft-simple, draft-mtp, ngram-simple, '
+                "ngram-map-k, ngram-map-k4v, ngram-mod or ngram-cache. Choose one of them."
             ),
         ),
         (
@@ -236,6 +250,50 @@ def test_bench_takes_one_run_and_its_longest_test() -> None:
         (
             "llama-bench -ngl 1,2",
             "-ngl: it holds several runs; expected one value, since one run is emulated. Choose one.",
+        ),
+        (
+            "llama-bench -ngl 1 -ngl 2",
+            "-ngl: it holds several runs; expected one value, since one run is emulated. Choose one.",
+        ),
+        (
+            "llama-bench -ts 50,50",
+            (
+                "-ts: it holds several runs; expected one value, since one run is emulated. Part the shares of one run "
+                "by /."
+            ),
+        ),
+        (
+            "-fa -cb",
+            (
+                "llama-server, -fa: no value stands behind it, as in builds before September 2025; expected on, off or "
+                "auto. Write -fa on."
+            ),
+        ),
+        (
+            "--flash-attn --no-such",
+            (
+                "llama-server, --flash-attn: no value stands behind it, as in builds before September 2025; expected "
+                "on, off or auto. Write --flash-attn on."
+            ),
+        ),
+        (
+            "-ngl -c 8192",
+            ("llama-server, -ngl: no value stands behind it, but the flag -c; expected one. Complete the command."),
+        ),
+        (
+            "\N{EN DASH}ngl 99",
+            ('llama-server, "\N{EN DASH}ngl": it begins with a dash that is no hyphen; expected -ngl. Write that.'),
+        ),
+        (
+            "\N{EM DASH}ctx-size 99",
+            (
+                'llama-server, "\N{EM DASH}ctx-size": it begins with a dash that is no hyphen; expected --ctx-size. '
+                "Write that."
+            ),
+        ),
+        (
+            "-mla 3",
+            'llama-server, "-mla": it is a flag of ik_llama.cpp; expected one of llama.cpp. Leave it out.',
         ),
         (
             "llama-bench -p 9-1",
