@@ -225,5 +225,5 @@ def test_a_forbidden_link_is_named_in_place_of_times(write: Callable[[Problem], 
     lines = layerfit("compare", "--problem", write(apart), "--objective", "latency").out.splitlines()
     row = next(line for line in lines if line.startswith("vllm "))
 
-    assert ["—", "—", "no, a forbidden link"] == re.split(r"\s{2,}", row)[-3:]
+    assert ["—", "—", "no, a forbidden"] == re.split(r"\s{2,}", row)[-3:]
     assert 'vllm: It does not run: the link from "n0" to "n1" is forbidden.' in lines
