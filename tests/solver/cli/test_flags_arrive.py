@@ -79,7 +79,7 @@ def test_limits_reach_the_search(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     cluster = tmp_path / "cluster.toml"
-    cluster.write_text('[[node]]\nname = "desk"\nmemory = "64 GiB"\n', encoding="utf-8")
+    cluster.write_text('[[node]]\nname = "desk"\ncount = 2\nmemory = "64 GiB"\n', encoding="utf-8")
     efforts: list[Effort] = []
 
     def stop(*asked: Any, **_: Any) -> None:
