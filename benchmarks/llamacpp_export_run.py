@@ -1,0 +1,138 @@
+"""Start what an export prints on this computer: its servers, then its head, until that has said all of its buffers.
+
+Programs come from a folder, addresses are those printed. A local card has no device here, so a further server of the
+processor stands for it; of the printed words only that card's name and `--rpc` change.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import subprocess
+import time
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+__all__ = ["Run", "run_export", "with_stand_ins"]
+
+_CARD = re.compile(r"(?:MTL|CUDA)[0-9]+")
+_READY = re.compile(rb"listening on http|model loaded")
+_STAND_IN_PORT: Final = 30
+_PATIENCE_SECONDS: Final = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run that has ended: whether its buffers were all there, the words as started, and the printed name of devices.
+
+    `names` gives for a device of the log what the printed words call it, where that differs.
+    """
+
+    loaded: bool
+    words: tuple[str, ...]
+    names: Mapping[str, str]
+
+
+def run_export(document: Mapping[str, Any], programs: Path, log: Path, first_port: int) -> Run:
+    """Start every command of an export document and end them all once the head has loaded or failed.
+
+    Raises:
+        OSError: a program cannot be started, or a server does not answer.
+    """
+    *servers, head = [command for machine in document["machines"] for command in machine["commands"]]
+    address = document["machines"][-1]["address"] or "127.0.0.1"
+    words, stand_ins, names = with_stand_ins(head["words"], address, first_port + _STAND_IN_PORT)
+    with ExitStack() as started:
+        for command in servers:
+            started.enter_context(_server(programs, [_of_processor(word) for word in command["words"]], command))
+        for port in stand_ins:
+            extra = ["ggml-rpc-server", "--host", address, "--port", str(port), "--device", "CPU"]
+            started.enter_context(_server(programs, extra, {"environment": {}}))
+        loaded = _head(programs, words, head["environment"], log, first_port + _STAND_IN_PORT - 1)
+    return Run(loaded, tuple(words), names)
+
+
+def _of_processor(word: str) -> str:
+    return "CPU" if _CARD.fullmatch(word) else word
+
+
+def with_stand_ins(words: Sequence[str], address: str, port: int) -> tuple[list[str], list[int], dict[str, str]]:
+    """Return the head's words with a server in place of each local card, the ports of those, and names of devices."""
+    changed = list(words)
+    place = changed.index("--device")
+    devices = changed[place + 1].split(",")
+    cards = [device for device in devices if _CARD.fullmatch(device)]
+    if not cards:
+        return changed, [], {}
+    remote = changed[changed.index("--rpc") + 1].split(",") if "--rpc" in changed else []
+    renamed = {card: f"RPC{len(remote) + number}" for number, card in enumerate(cards)}
+    changed[place + 1] = ",".join(renamed.get(device, device) for device in devices)
+    ports = [port + number for number in range(len(cards))]
+    servers = ",".join([*remote, *(f"{address}:{each}" for each in ports)])
+    if remote:
+        changed[changed.index("--rpc") + 1] = servers
+    else:
+        changed[place:place] = ["--rpc", servers]
+    return changed, ports, {name: card for card, name in renamed.items()}
+
+
+@contextmanager
+def _server(programs: Path, words: Sequence[str], command: Mapping[str, Any]) -> Iterator[None]:
+    process = subprocess.Popen(  # noqa: S603 - what was printed is what is tried
+        [str(programs / words[0]), *words[1:]],
+        env={**os.environ, **command["environment"]},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        _await_port(process, int(words[words.index("--port") + 1]))
+        yield
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _await_port(process: subprocess.Popen[bytes], port: int) -> None:
+    end = time.monotonic() + _PATIENCE_SECONDS
+    while process.poll() is None and time.monotonic() < end:
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.02)
+    raise OSError(f"the server of port {port} does not answer")
+
+
+def _head(programs: Path, words: Sequence[str], environment: Mapping[str, str], log: Path, port: int) -> bool:
+    """Return whether the head loaded. What it writes at every level goes to the log."""
+    with log.open("wb") as target:
+        process = subprocess.Popen(  # noqa: S603 - what was printed is what is tried
+            [str(programs / words[0]), *words[1:], "-v", "--host", "127.0.0.1", "--port", str(port), "-t", "1"],
+            env={**os.environ, **environment},
+            stdin=subprocess.DEVNULL,
+            stdout=target,
+            stderr=subprocess.STDOUT,
+        )
+        try:
+            return _await_load(process, log)
+        finally:
+            process.kill()
+            process.wait()
+
+
+def _await_load(process: subprocess.Popen[bytes], log: Path) -> bool:
+    end = time.monotonic() + _PATIENCE_SECONDS
+    while time.monotonic() < end:
+        ended = process.poll() is not None
+        if _READY.search(log.read_bytes()):
+            return True
+        if ended:
+            return False
+        time.sleep(0.05)
+    return False
