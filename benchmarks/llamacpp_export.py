@@ -2,16 +2,19 @@
 
     python -m benchmarks.llamacpp_export --program-folder FOLDER [--cases N] [--first SEED] [--models DIR] [--keep DIR]
 
-FOLDER holds `llama-server` and `ggml-rpc-server` of the build that exports assume. Models are header-only files: those
-of `headers.tar.xz` beside the truth of `benchmarks.llamacpp_truth` unless `--models` names others, as far as they are
-small enough to be loaded here. Every case is drawn, planned, exported, started as printed, and its log is held against
-the plan and against the emulation of the printed line by `layerfit verify-log`. Exit code 1 where anything differs.
+FOLDER holds `llama-server`, `llama-fit-params` and `ggml-rpc-server` of the build that exports assume. Models are
+header-only files: those of `headers.tar.xz` beside the truth of `benchmarks.llamacpp_truth` unless `--models` names
+others. Every case is drawn, planned and exported; what `llama-fit-params` estimates of the printed line is held against
+its emulation. Where the model is small enough the line is started as printed, and `layerfit verify-log` holds its log
+against the plan and against the emulation. `--keep` says where the files of differing cases go. Exit code 1 where
+anything differs.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import shutil
 import sys
 import tempfile
@@ -21,8 +24,9 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from benchmarks.llamacpp_estimates import differing_estimates
 from benchmarks.llamacpp_export_cases import case_of, first_port
-from benchmarks.llamacpp_export_run import run_export
+from benchmarks.llamacpp_export_run import ESTIMATOR_FLAGS, estimate, load, served
 from benchmarks.llamacpp_models import unpack_headers
 from benchmarks.llamacpp_slots import differing_slots
 from benchmarks.llamacpp_truth import truth_folder
@@ -32,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from benchmarks.llamacpp_export_cases import Case
-    from benchmarks.llamacpp_export_run import Run
+    from benchmarks.llamacpp_export_run import Head
 
 __all__ = ["main"]
 
@@ -56,7 +60,7 @@ def main() -> int:
         if models is None:
             models = Path(folder) / "headers"
             unpack_headers(truth_folder(), models)
-        files = [path for path in sorted(models.glob("*.gguf")) if _can_be_loaded(path)]
+        files = [path for path in sorted(models.glob("*.gguf")) if "-of-" not in path.name]
         for seed in range(chosen.first, chosen.first + chosen.cases):
             work = Path(folder) / str(seed)
             work.mkdir()
@@ -73,9 +77,9 @@ def main() -> int:
     return 1 if tally["problems"] else 0
 
 
-def _can_be_loaded(path: Path) -> bool:
-    """Return whether a file is a whole model that is small enough for one computer that plays them all."""
-    return path.stat().st_size <= _LARGEST_MODEL and "-of-" not in path.name
+def _is_small(path: Path) -> bool:
+    """Return whether a model can be loaded on one computer that plays all machines."""
+    return path.stat().st_size <= _LARGEST_MODEL
 
 
 def _problems(files: Sequence[Path], seed: int, programs: Path, work: Path, tally: Counter[str]) -> Iterator[str]:
@@ -90,20 +94,47 @@ def _problems(files: Sequence[Path], seed: int, programs: Path, work: Path, tall
         return
     (work / "export.json").write_text(said)
     document = json.loads(said)
-    run = run_export(document, programs, work / "log", first_port(seed))
-    (work / "words").write_text("\n".join(run.words))
+    with served(document, programs, first_port(seed)) as head:
+        (work / "words").write_text(shlex.join(head.words))
+        yield from _compared_estimate(document, head, programs, work, tally)
+        if _is_small(files[seed % len(files)]):
+            yield from _compared_run(document, head, programs, work, tally)
+
+
+def _compared_run(
+    document: dict[str, Any], head: Head, programs: Path, work: Path, tally: Counter[str]
+) -> Iterator[str]:
+    loaded = load(head, programs, work / "log")
     log = (work / "log").read_text(errors="replace")
-    if not run.loaded:
+    if not loaded:
         tally["not loaded"] += 1
         yield f"not loaded: {_complaint(log)}"
         return
     tally["runs"] += 1
     plan = json.loads((work / "plan.json").read_text())
-    slots = list(differing_slots(log, plan, document["machines"][-1]["commands"][-1]["words"], run.names))
+    printed = document["machines"][-1]["commands"][-1]["words"]
     tally["slots compared"] += plan["model"]["trunk_blocks"] + plan["model"]["nextn_blocks"] + 1
-    yield from slots
+    yield from differing_slots(log, plan, printed, head.names)
     yield from _verified(work, work / "plan.json", (), "plan", tally)
-    yield from _emulated(document, run, work, tally)
+    if _emulated(printed, work / "emulation.json"):
+        pairs = [word for logged, name in head.names.items() for word in ("--device", f"{logged}={name}")]
+        yield from _verified(work, work / "emulation.json", pairs, "emulation", tally)
+    else:
+        yield f"not emulated: {(work / 'emulation.json').read_text().strip()}"
+
+
+def _compared_estimate(
+    document: dict[str, Any], head: Head, programs: Path, work: Path, tally: Counter[str]
+) -> Iterator[str]:
+    printed = document["machines"][-1]["commands"][-1]["words"]
+    target = work / "estimated.json"
+    if not _emulated(["llama-fit-params", *printed[1:], *ESTIMATOR_FLAGS], target):
+        yield f"not emulated: {target.read_text().strip()}"
+        return
+    said = estimate(head, programs)
+    (work / "estimate").write_text(said)
+    tally["estimates"] += 1
+    yield from differing_estimates(said, json.loads(target.read_text()), head.names, tally)
 
 
 def _planned(files: Sequence[Path], seed: int, work: Path, tally: Counter[str]) -> Case | None:
@@ -129,15 +160,11 @@ def _planned(files: Sequence[Path], seed: int, work: Path, tally: Counter[str]) 
     return None
 
 
-def _emulated(document: dict[str, Any], run: Run, work: Path, tally: Counter[str]) -> Iterator[str]:
-    """Yield what differs between the log and the emulation of the printed line."""
-    code, said = _call(["emulate", "--json", "--", *document["machines"][-1]["commands"][-1]["words"]])
-    if code:
-        yield f"not emulated: {said.strip()}"
-        return
-    (work / "emulation.json").write_text(said)
-    pairs = [word for logged, printed in run.names.items() for word in ("--device", f"{logged}={printed}")]
-    yield from _verified(work, work / "emulation.json", pairs, "emulation", tally)
+def _emulated(words: Sequence[str], target: Path) -> bool:
+    """Write the emulation of a line, or why there is none; return whether there is one."""
+    code, said = _call(["emulate", "--json", "--", *words])
+    target.write_text(said)
+    return code == 0
 
 
 def _verified(work: Path, against: Path, pairs: Sequence[str], name: str, tally: Counter[str]) -> Iterator[str]:

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-__all__ = ["Run", "run_export", "with_stand_ins"]
+__all__ = ["ESTIMATOR_FLAGS", "Head", "estimate", "load", "served", "with_stand_ins"]
+
+ESTIMATOR_FLAGS: Final = ("--fit-print", "on", "--no-repack")
 
 _CARD = re.compile(r"(?:MTL|CUDA)[0-9]+")
 _READY = re.compile(rb"listening on http|model loaded")
@@ -28,34 +30,67 @@ _PATIENCE_SECONDS: Final = 120.0
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
-    """A run that has ended: whether its buffers were all there, the words as started, and the printed name of devices.
+class Head:
+    """The head whose servers answer: its words as they are started, and the printed name of devices of its log.
 
-    `names` gives for a device of the log what the printed words call it, where that differs.
+    `names` has a device where the printed words call it otherwise; `port` is free for the head itself.
     """
 
-    loaded: bool
     words: tuple[str, ...]
+    environment: Mapping[str, str]
     names: Mapping[str, str]
+    port: int
 
 
-def run_export(document: Mapping[str, Any], programs: Path, log: Path, first_port: int) -> Run:
-    """Start every command of an export document and end them all once the head has loaded or failed.
+@contextmanager
+def served(document: Mapping[str, Any], programs: Path, first_port: int) -> Iterator[Head]:
+    """Start every server of an export document, with those that stand for local cards, and end them all afterwards.
 
     Raises:
         OSError: a program cannot be started, or a server does not answer.
     """
     *servers, head = [command for machine in document["machines"] for command in machine["commands"]]
     address = document["machines"][-1]["address"] or "127.0.0.1"
-    words, stand_ins, names = with_stand_ins(head["words"], address, first_port + _STAND_IN_PORT)
+    words, ports, names = with_stand_ins(head["words"], address, first_port + _STAND_IN_PORT)
     with ExitStack() as started:
         for command in servers:
             started.enter_context(_server(programs, [_of_processor(word) for word in command["words"]], command))
-        for port in stand_ins:
+        for port in ports:
             extra = ["ggml-rpc-server", "--host", address, "--port", str(port), "--device", "CPU"]
             started.enter_context(_server(programs, extra, {"environment": {}}))
-        loaded = _head(programs, words, head["environment"], log, first_port + _STAND_IN_PORT - 1)
-    return Run(loaded, tuple(words), names)
+        yield Head(tuple(words), head["environment"], names, first_port + _STAND_IN_PORT - 1)
+
+
+def estimate(head: Head, programs: Path) -> str:
+    """Return what the dry-run estimator prints for the head's words; repacking is off, which it does not count."""
+    words = ["llama-fit-params", *head.words[1:], *ESTIMATOR_FLAGS]
+    done = subprocess.run(  # noqa: S603 - what was printed is what is tried
+        [str(programs / words[0]), *words[1:]],
+        env={**os.environ, **head.environment},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+        timeout=_PATIENCE_SECONDS,
+    )
+    return (done.stdout if done.returncode == 0 else done.stdout + done.stderr).decode(errors="replace")
+
+
+def load(head: Head, programs: Path, log: Path) -> bool:
+    """Start the head until it has loaded, and return whether it did. What it writes at every level goes to the log."""
+    with log.open("wb") as target:
+        own = ("-v", "--host", "127.0.0.1", "--port", str(head.port), "-t", "1")
+        process = subprocess.Popen(  # noqa: S603 - what was printed is what is tried
+            [str(programs / head.words[0]), *head.words[1:], *own],
+            env={**os.environ, **head.environment},
+            stdin=subprocess.DEVNULL,
+            stdout=target,
+            stderr=subprocess.STDOUT,
+        )
+        try:
+            return _await_load(process, log)
+        finally:
+            process.kill()
+            process.wait()
 
 
 def _of_processor(word: str) -> str:
@@ -107,23 +142,6 @@ def _await_port(process: subprocess.Popen[bytes], port: int) -> None:
                 return
         time.sleep(0.02)
     raise OSError(f"the server of port {port} does not answer")
-
-
-def _head(programs: Path, words: Sequence[str], environment: Mapping[str, str], log: Path, port: int) -> bool:
-    """Return whether the head loaded. What it writes at every level goes to the log."""
-    with log.open("wb") as target:
-        process = subprocess.Popen(  # noqa: S603 - what was printed is what is tried
-            [str(programs / words[0]), *words[1:], "-v", "--host", "127.0.0.1", "--port", str(port), "-t", "1"],
-            env={**os.environ, **environment},
-            stdin=subprocess.DEVNULL,
-            stdout=target,
-            stderr=subprocess.STDOUT,
-        )
-        try:
-            return _await_load(process, log)
-        finally:
-            process.kill()
-            process.wait()
 
 
 def _await_load(process: subprocess.Popen[bytes], log: Path) -> bool:
