@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Case", "case_of", "first_port"]
 
 _FIRST_PORT: Final = 20100
-_PORTS_OF_CASE, _PORTS_OF_MACHINE, _CASES_WITH_PORTS = 40, 10, 200
+_PORTS_OF_CASE, _PORTS_OF_MACHINE, _CASES_WITH_PORTS = 50, 10, 200
 _MIB = 2**20
 _LEAST_MIB = 72
 """What a device has beside its share of the model: compute buffers of small models are of that size."""

@@ -25,7 +25,7 @@ ESTIMATOR_FLAGS: Final = ("--fit-print", "on", "--no-repack")
 
 _CARD = re.compile(r"(?:MTL|CUDA)[0-9]+")
 _READY = re.compile(rb"listening on http|model loaded")
-_STAND_IN_PORT: Final = 30
+_STAND_IN_PORT: Final = 40
 _PATIENCE_SECONDS: Final = 120.0
 
 
@@ -127,18 +127,19 @@ def _server(programs: Path, words: Sequence[str], command: Mapping[str, Any]) ->
         stderr=subprocess.DEVNULL,
     )
     try:
-        _await_port(process, int(words[words.index("--port") + 1]))
+        host, port = words[words.index("--host") + 1], int(words[words.index("--port") + 1])
+        _await_port(process, "127.0.0.1" if host == "0.0.0.0" else host, port)  # noqa: S104 - as it is printed
         yield
     finally:
         process.kill()
         process.wait()
 
 
-def _await_port(process: subprocess.Popen[bytes], port: int) -> None:
+def _await_port(process: subprocess.Popen[bytes], host: str, port: int) -> None:
     end = time.monotonic() + _PATIENCE_SECONDS
     while process.poll() is None and time.monotonic() < end:
         with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
+            if probe.connect_ex((host, port)) == 0:
                 return
         time.sleep(0.02)
     raise OSError(f"the server of port {port} does not answer")
