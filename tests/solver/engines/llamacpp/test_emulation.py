@@ -143,9 +143,9 @@ def test_an_unknown_build_is_refused() -> None:
     with pytest.raises(InputError) as refused:
         profile_of("b1")
 
-    assert ('build: "b1" is not known here; expected b11434, b10256, b8100 or b7400. Take the nearest one.') == str(
-        refused.value
-    )
+    assert (
+        'build: "b1" is not known here; expected b11434, 0c1e570, b10256, b8100 or b7400. Take the nearest one.'
+    ) == str(refused.value)
 
 
 @pytest.mark.parametrize(
