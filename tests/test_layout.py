@@ -13,7 +13,7 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 LAYERS = (
     ("tensors",),
     ("blocks", "errors", "finding", "links", "pools", "version", "wording"),
-    ("cluster", "cluster_values", "problem", "workload"),
+    ("cluster", "cluster_values", "problem", "small_file", "workload"),
     ("closed_form", "cluster_document", "cluster_schema", "measures", "problem_file"),
     ("flow", "pool_loads"),
     ("limits", "needs"),
@@ -28,7 +28,7 @@ LAYERS = (
     ("reasons",),
     ("planning",),
     ("prove", "report"),
-    ("machine", "claim", "recheck_levels"),
+    ("machine", "claim", "recheck_cluster", "recheck_levels"),
     ("recheck",),
     ("cli",),
     ("__main__",),

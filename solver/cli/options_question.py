@@ -82,8 +82,7 @@ def options_question(
         return _of_cards(models, nodes, machines, policy, request)
     found, remarks = _inventories(models, reading, file)
     context = _context(request, file, found)
-    offers = _offers(found, file, context, request)
-    notes = tuple(_unread_note(one) for one in found if isinstance(one, Unread))
+    offers, notes = _offers(found, file, context, request)
     return OptionsQuestion(offers, nodes, machines, policy, context, notes, remarks)
 
 
@@ -138,12 +137,14 @@ def _inventories(
     return (example_inventory(),), (remark,)
 
 
-def _unread_note(unread: Unread) -> str:
+def _unread_note(unread: Unread, taken: Offered | None) -> str:
     problem = unread.problem.rstrip(".")
-    return (
-        f"{unread.name}: its headers cannot be read ({problem}). Its quantisation is that of its name, "
-        "its shape that of an artifact beside it."
+    outcome = (
+        "It is left out: no other file is of the same model by name, or it is too small to hold that model."
+        if taken is None
+        else "Its quantisation is that of its name, its shape that of the same model beside it."
     )
+    return f"{unread.name}: its headers cannot be read ({problem}). {outcome}"
 
 
 def _context(request: RequestOptions, file: PoolFile | None, found: Sequence[Inventory | Unread]) -> int:
@@ -157,16 +158,21 @@ def _context(request: RequestOptions, file: PoolFile | None, found: Sequence[Inv
 
 def _offers(
     found: Sequence[Inventory | Unread], file: PoolFile | None, context: int, request: RequestOptions
-) -> tuple[Offered, ...]:
+) -> tuple[tuple[Offered, ...], tuple[str, ...]]:
+    """Return what is offered in the order of its names, and a note on each that could not be read."""
     if not found:
         artifacts = () if file is None else file.artifacts or ()
-        return tuple(Offered(artifact, None, None) for artifact in artifacts)
+        return tuple(Offered(artifact, None, None) for artifact in artifacts), ()
+    read = {number: _offer(one, context, request) for number, one in enumerate(found) if not isinstance(one, Unread)}
     offers: list[Offered] = []
-    first = next(_offer(one, context, request) for one in found if not isinstance(one, Unread))
-    for one in found:
-        like = offers[-1] if offers else first
-        offers.append(named(one, like.artifact) if isinstance(one, Unread) else _offer(one, context, request))
-    return tuple(offers)
+    notes: list[str] = []
+    for number, one in enumerate(found):
+        taken = named(one, (other.artifact for other in read.values())) if isinstance(one, Unread) else read[number]
+        if taken is not None:
+            offers.append(taken)
+        if isinstance(one, Unread):
+            notes.append(_unread_note(one, taken))
+    return tuple(offers), tuple(notes)
 
 
 def _offer(inventory: Inventory, context: int, request: RequestOptions) -> Offered:

@@ -14,7 +14,7 @@ from solver.engines.servers.cards import least_share, rank_devices
 from solver.engines.servers.layers import cache_layers
 from solver.engines.servers.partition import extra_at_the_end
 from solver.engines.servers.pool import Request
-from solver.engines.servers.profile import ServerProfile, ServerSettings
+from solver.engines.servers.profile import ServerProfile, ServerSettings, for_model
 from solver.engines.servers.sharding import check_width
 from solver.engines.servers.tokens import token_pool
 from solver.workload import EngineName
@@ -58,7 +58,7 @@ def sglang(
         ArchitectureError: the cache cannot be sized, or is of a kind whose rule is not known.
         InputError: the model has no blocks, the cluster no card, or model, width and cache do not go together.
     """
-    chosen = PROFILE.settings() if settings is None else settings
+    chosen = for_model(PROFILE.settings() if settings is None else settings, inventory)
     placed = placed_blocks(inventory, workload)
     check_width(inventory, chosen.width)
     devices, notes = rank_devices(cluster, chosen.width, frozenset(rules.exclude))

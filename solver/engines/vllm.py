@@ -15,14 +15,17 @@ from solver.engines.servers.layers import cache_layers
 from solver.engines.servers.pages import paged_pool
 from solver.engines.servers.partition import extra_before_the_last
 from solver.engines.servers.pool import Request
-from solver.engines.servers.profile import ServerProfile, ServerSettings
+from solver.engines.servers.profile import ServerProfile, ServerSettings, for_model
 from solver.engines.servers.sharding import check_width
 from solver.workload import EngineName
 from tensors.inventory import Role
 from tensors.units import format_bytes
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from solver.cluster import Cluster
+    from solver.engines.servers.cards import RankDevice, Share
     from solver.problem import Rules
     from solver.workload import Workload
     from tensors.inventory import Inventory, Tensor
@@ -41,6 +44,8 @@ PROFILE = ServerProfile(
     default_partition=extra_before_the_last,
 )
 
+# 320 to 460 MiB are what contexts of the driver take of a card.
+_CONTEXT_BYTES = 460 * 2**20
 _VALUE_BYTES = 2
 _LOGIT_BYTES = 4
 # Hidden states that live at the same time, widths of the feed-forward that do, and copies of the logits that sampling
@@ -59,7 +64,7 @@ def vllm(
         ArchitectureError: the cache cannot be sized, and the workload does not give its bytes.
         InputError: the model has no blocks, the cluster no card, or model, width and cache do not go together.
     """
-    chosen = PROFILE.settings() if settings is None else settings
+    chosen = for_model(PROFILE.settings() if settings is None else settings, inventory)
     placed = placed_blocks(inventory, workload)
     check_width(inventory, chosen.width)
     devices, notes = rank_devices(cluster, chosen.width, frozenset(rules.exclude))
@@ -70,11 +75,13 @@ def vllm(
     if chosen.overhead_bytes is None:
         listed = ", ".join(f"{name} {format_bytes(size)}" for name, size in terms.items() if size)
         notes.append(f"Beside weights and cache, an upper estimate for every card: {listed}.")
+    share = least_share(devices, PROFILE.share_steps)
+    notes.extend(_not_free(devices, share))
     parts = Ingredients(
         profile=PROFILE,
         settings=chosen,
         devices=devices,
-        share=least_share(devices, PROFILE.share_steps),
+        share=share,
         overhead_bytes=overhead_bytes,
         pool=paged_pool(layers, chosen.page_tokens, request, inventory.name),
         notes=tuple(notes),
@@ -95,6 +102,17 @@ def overhead_terms(inventory: Inventory, settings: ServerSettings, *, ranks: int
         "graphs": _GRAPH_BYTES,
         "collectives": 0 if alone else _COLLECTIVE_BYTES,
     }
+
+
+def _not_free(devices: tuple[RankDevice, ...], share: Share) -> Iterator[str]:
+    """Say where the share may not be free when the engine starts (`request_memory` in vllm/v1/worker/utils.py)."""
+    for device in devices:
+        if share.bytes_of(device.card_bytes) > device.card_bytes - _CONTEXT_BYTES:
+            yield (
+                f"The engine does not start where its share is not free: a driver's context takes 320 to 460 MiB of "
+                f"{device.cards[0]} before, and the reserve keeps less. Keep more."
+            )
+            return
 
 
 def _feed_forward_width(inventory: Inventory) -> int:

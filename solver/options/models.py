@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from solver.options.artifact import GGUF, Artifact, Shape
-from solver.options.quantisation import quant_of
+from solver.options.quantisation import LEAST_BITS, model_of, quant_of
 from solver.workload import EngineName, IndexerRule, Workload
 from tensors.architecture import MissingFact
 from tensors.cache import CacheKind, block_caches, cache_type, generic_settings, with_indexers
@@ -16,10 +16,14 @@ from tensors.packing import parameter_counts
 from tensors.parts import part_name
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tensors.inventory import Inventory
     from tensors.reader import Unread
 
 __all__ = ["Offered", "artifact_of", "named", "offered", "workload_of"]
+
+_BITS_A_BYTE = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,22 +47,18 @@ def offered(
     return Offered(artifact_of(inventory, workload), inventory, workload)
 
 
-def named(unread: Unread, like: Artifact) -> Offered:
-    """Return a model whose headers cannot be read by its name and size, with the shape of another of its repository."""
+def named(unread: Unread, read: Iterable[Artifact]) -> Offered | None:
+    """Return a model whose headers cannot be read by its name and size, with the shape of the same model beside it.
+
+    None where no artifact that was read is of the same model by its name, or the file is too small to hold that model.
+    """
     part = part_name(unread.name)
     stem, _, form = (part.stem + part.suffix if part else unread.name).rpartition(".")
-    return Offered(
-        Artifact(
-            name=stem,
-            format=form.lower(),
-            size_bytes=unread.size_bytes,
-            shards=unread.parts,
-            quant=quant_of(stem),
-            shape=like.shape,
-        ),
-        None,
-        None,
-    )
+    like = next((one for one in read if model_of(one.name) == model_of(stem)), None)
+    if like is None or unread.size_bytes * _BITS_A_BYTE < like.shape.parameters * LEAST_BITS:
+        return None
+    artifact = Artifact(stem, form.lower(), unread.size_bytes, unread.parts, quant_of(stem), like.shape)
+    return Offered(artifact, None, None)
 
 
 def workload_of(

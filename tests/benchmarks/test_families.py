@@ -79,7 +79,7 @@ def test_a_public_instance_whose_file_is_missing_is_a_failed_run(
         answered(asked)
     record = unfinished(asked, str(caught.value), 0.0)
 
-    assert "model_cards.json: No such file or directory. docs/benchmarks.md names the folder of data." == record.failure
+    assert "model_cards.json: no such file or directory. docs/benchmarks.md names the folder of data." == record.failure
     validate_document(json.loads(to_line(record)))
 
 

@@ -10,7 +10,7 @@ from fractions import Fraction
 __all__ = ["Observation", "Prediction", "Printed", "Unit", "printed_bytes", "printed_hundredths"]
 
 _UNITS = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "GB": 2**30}
-_NUMBER = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,9})?", re.ASCII)
+_NUMBER = re.compile(r"-?[0-9]{1,12}(?:\.[0-9]{1,9})?", re.ASCII)
 
 
 class Unit(StrEnum):

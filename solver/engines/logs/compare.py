@@ -108,7 +108,7 @@ def compare(text: str, expected: Expected, names: Mapping[str, str], where: str)
     raise InputError(
         where,
         "no line of it says how large a buffer, a model or a cache is; expected a log of llama.cpp or vLLM from its "
-        "start. Run llama.cpp with -lv 4, vLLM without quiet flags.",
+        "start. Run the engine without quiet flags; newer builds of llama.cpp say it with -lv 4.",
     )
 
 

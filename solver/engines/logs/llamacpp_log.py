@@ -5,6 +5,7 @@
     llama_memory_recurrent: CUDA0 RS buffer size =    62.00 MiB          llama-memory-recurrent.cpp
     sched_reserve:       CUDA0 compute buffer size =   126.77 MiB        llama-context.cpp
     llama_context:   CUDA_Host  output buffer size =     0.49 MiB        llama-context.cpp
+    llama_dsv4_comp_state: CUDA0 DSV4 CSA state buffer size = 1.50 MiB   llama-kv-cache-dsv4.cpp
 
 A context may reserve its compute buffers again, and what counts is the last time. A model with windows or an indexer
 logs several caches of one context, and a second context has buffers of its own beside the first.
@@ -32,15 +33,21 @@ HOST = "Host"
 _MOST_BUFFERS = 10_000
 
 _BUFFER = re.compile(
-    r": +([^\s:][^\s]{0,79}) +(model|KV|RS|compute|output) buffer size = *([0-9]{1,12}(?:\.[0-9]{1,9})?) MiB", re.ASCII
+    r": +([^\s:][^\s]{0,79}) +(?:DSV4 \w{1,20} )?(model|KV|RS|state|compute|output|LoRA) buffer size = *"
+    r"([0-9]{1,12}(?:\.[0-9]{1,9})?) MiB",
+    re.ASCII,
 )
+# Until November 2024 the buffers of a model were not called so.
+_OLDER = re.compile(r"(llm_load_tensors: +[^\s:][^\s]{0,79} +)(buffer size =)", re.ASCII)
 _DEVICE = re.compile(r": using device (\S{1,80}) \((.{0,200}?)\) \(")
-# A tower for images logs its compute buffer in the same words.
-_TOWER = "alloc_compute_meta"
+# A tower for images logs its compute buffer in the same words (`alloc_compute_meta`, later `reserve_compute_meta`).
+_TOWER = "_compute_meta"
 _LOAD = re.compile(r"llama_model_loader: loaded meta data with")
 _CONTEXT = re.compile(r"llama_context: constructing llama_context|llama_new_context_with_model: n_ctx ")
+# What a context says of itself before it has buffers; some builds leave out that it is constructed.
+_OF_CONTEXT = re.compile(r"llama_context: n_(?:seq_max|ctx) +=")
 _REMOTE = re.compile(r"RPC([0-9]{0,4})\[(.{1,70})\]")
-_HOST_BUFFER = re.compile(r"(CPU|BLAS|AMX|CPU_REPACK|CPU_AARCH64|CPU_Mapped|Host|\w+_Host)", re.ASCII)
+_HOST_BUFFER = re.compile(r"(CPU|BLAS|AMX|CPU_\w+|Host|\w+_Host)", re.ASCII)
 
 
 class BufferKind(StrEnum):
@@ -51,11 +58,16 @@ class BufferKind(StrEnum):
     STATE = "RS"
     COMPUTE = "compute"
     OUTPUT = "output"
+    COMPRESSOR = "state"
+    ADAPTER = "LoRA"
+
+
+_NAMES = {BufferKind.CACHE: "cache", BufferKind.STATE: "state", BufferKind.ADAPTER: "adapter"}
 
 
 @dataclass(frozen=True, slots=True)
 class LlamaBuffer:
-    """One line. `context` counts contexts of the load from 0; buffers of the model have context -1."""
+    """One line. `context` counts contexts of the load from 0; buffers of model and adapters have context -1."""
 
     name: str
     kind: BufferKind
@@ -95,6 +107,8 @@ class _Open:
     devices: dict[str, str] = field(default_factory=dict)
     buffers: list[LlamaBuffer] = field(default_factory=list)
     context: int = -1
+    has_begun: bool = False
+    """Whether the context that was named last has no buffer yet."""
 
 
 def parse_llama_log(text: str, where: str) -> LlamaLog:
@@ -110,17 +124,19 @@ def parse_llama_log(text: str, where: str) -> LlamaLog:
             # Devices may be listed before the file is opened.
             fresh = _Open() if loads[-1].buffers else loads.pop()
             loads.append(fresh)
-        elif _CONTEXT.search(line):
+        elif _CONTEXT.search(line) or (_OF_CONTEXT.search(line) and not loads[-1].has_begun):
             loads[-1].context += 1
+            loads[-1].has_begun = True
         elif device := _DEVICE.search(line):
             if loads[-1].buffers:
                 loads.append(_Open())
             loads[-1].devices[device[1]] = device[2]
-        elif (buffer := _BUFFER.search(line)) and _TOWER not in line:
+        elif (buffer := _BUFFER.search(_OLDER.sub(r"\1model \2", line))) and _TOWER not in line:
             count += 1
             if count > _MOST_BUFFERS:
                 raise InputError(where, f"more than {_MOST_BUFFERS} buffers; expected the log of one run. Cut it.")
             loads[-1].buffers.append(_buffer(buffer, loads[-1].context))
+            loads[-1].has_begun &= loads[-1].buffers[-1].context < 0
     return LlamaLog(
         tuple(LlamaLoad(tuple(load.devices.items()), tuple(load.buffers)) for load in loads if load.buffers)
     )
@@ -142,9 +158,8 @@ def observations(load: LlamaLoad) -> tuple[Observation, ...]:
 
 def _buffer(match: re.Match[str], context: int) -> LlamaBuffer:
     kind = BufferKind(match[2])
-    return LlamaBuffer(
-        match[1], kind, printed_bytes(match[3], "MiB"), -1 if kind is BufferKind.MODEL else max(context, 0)
-    )
+    context = -1 if kind in (BufferKind.MODEL, BufferKind.ADAPTER) else max(context, 0)
+    return LlamaBuffer(match[1], kind, printed_bytes(match[3], "MiB"), context)
 
 
 def _standing(load: LlamaLoad) -> Iterator[LlamaBuffer]:
@@ -157,7 +172,7 @@ def _standing(load: LlamaLoad) -> Iterator[LlamaBuffer]:
 
 
 def _place(buffer: LlamaBuffer, names: dict[str, str]) -> tuple[str, str]:
-    what = {BufferKind.CACHE: "cache", BufferKind.STATE: "state"}.get(buffer.kind, buffer.kind.value)
+    what = _NAMES.get(buffer.kind, buffer.kind.value)
     if _HOST_BUFFER.fullmatch(buffer.name) is None:
         return names.get(buffer.name, buffer.name.removesuffix("_Mapped").removesuffix("_Split")), what
     if buffer.kind is not BufferKind.MODEL or buffer.name == "CPU" or buffer.name.endswith("Host"):

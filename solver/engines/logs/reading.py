@@ -16,7 +16,8 @@ LOG_BYTES = 64 * 2**20
 """How much of a log is read: what engines say of memory stands near its beginning."""
 
 _LONGEST_LINE = 2000
-_COLOUR = re.compile(r"\x1b\[[0-9;]{0,20}m")
+# Colours and movements of a terminal, as they are or as writers of logs escape them: \\x1b, \\u001b, #033.
+_COLOUR = re.compile(r"(?:\x1b|\\x1b|\\u001b|\\033|#033)\[[0-9;?]{0,20}[A-Za-z]", re.IGNORECASE)
 _MARKS = ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"), (b"\xef\xbb\xbf", "utf-8"))
 
 
@@ -32,6 +33,8 @@ def read_log(path: Path) -> tuple[str, bool]:
             content = file.read(LOG_BYTES + 1)
     except IsADirectoryError:
         raise InputError(where, "it is a folder; expected a log. Name the file.") from None
+    except FileNotFoundError:
+        raise InputError(where, "there is no such file; expected a log. Check the path.") from None
     except OSError as error:
         reason = (error.strerror or type(error).__name__).lower()
         raise InputError(where, f"{reason}; expected a log that can be read. Check the path.") from None

@@ -5,6 +5,7 @@
     GPU KV cache size: 798,592 tokens                                 kv_cache_utils.py
     Maximum concurrency for 131,072 tokens per request: 12.13x        kv_cache_utils.py, or on the same line
     # GPU blocks: 1476, # CPU blocks: 2048                            builds before the first above
+    model weights take 14.99GiB; ... the memory reserved for KV Cache is 3.93GiB.                   worker.py, 2025
 
 A line of a worker starts with its name, such as "(Worker_PP1_TP0 pid=577)".
 """
@@ -25,16 +26,18 @@ if TYPE_CHECKING:
 __all__ = ["VllmFigure", "VllmLog", "VllmWorker", "parse_vllm_log"]
 
 _MOST_FIGURES = 10_000
-_SIZE = r"([0-9]{1,12}(?:\.[0-9]{1,9})?) ?(GiB|GB|MiB)"
+_SIZE = r"(-?[0-9]{1,12}(?:\.[0-9]{1,9})?) ?(GiB|GB|MiB)"
 _COUNT = r"([0-9][0-9,]{0,20})"
 
 _WEIGHTS = re.compile(rf"(?:Model loading took|Loading model weights took|model weights take) {_SIZE}", re.ASCII)
-_AVAILABLE = re.compile(rf"Available KV cache memory: {_SIZE}", re.ASCII)
+_AVAILABLE = re.compile(
+    rf"(?:Available KV cache memory: |memory reserved for KV Cache is |kv_cache_size=){_SIZE}", re.ASCII
+)
 _TOKENS = re.compile(rf"GPU KV cache size: {_COUNT} tokens", re.ASCII)
 _CONCURRENCY = re.compile(
     rf"Maximum concurrency for {_COUNT} tokens per request: ([0-9]{{1,12}}(?:\.[0-9]{{1,9}})?)x", re.ASCII
 )
-_BLOCKS = re.compile(rf"# (?:GPU|CUDA) blocks: {_COUNT}", re.ASCII)
+_BLOCKS = re.compile(rf"# (?:GPU|cuda|rocm|xpu) blocks: {_COUNT}", re.ASCII | re.IGNORECASE)
 
 _WORKER = re.compile(r"\(((?:Worker|VllmWorker|RayWorkerWrapper|RayWorker|EngineCore)\w*)([^()]{0,120})\)", re.ASCII)
 _PLACE = re.compile(r"_(?:PP([0-9]{1,5}))?(?:_?TP([0-9]{1,5}))?(?=_|$)", re.ASCII)
@@ -88,7 +91,8 @@ def _figures(line: str) -> Iterator[VllmFigure]:
         if match := pattern.search(line):
             yield VllmFigure(worker, what, Unit.BYTES, printed_bytes(match[1], match[2]), None)
     if match := _TOKENS.search(line):
-        yield VllmFigure(worker, "cache tokens", Unit.TOKENS, Printed(_count(match[1]), 0), None)
+        # The engine multiplies floats, and may lose the last token.
+        yield VllmFigure(worker, "cache tokens", Unit.TOKENS, Printed(_count(match[1]), 1), None)
     if match := _BLOCKS.search(line):
         yield VllmFigure(worker, "pages", Unit.PAGES, Printed(_count(match[1]), 0), None)
     if match := _CONCURRENCY.search(line):
@@ -97,9 +101,13 @@ def _figures(line: str) -> Iterator[VllmFigure]:
 
 
 def _worker(line: str) -> VllmWorker:
-    match = _WORKER.search(line)
-    if match is None:
-        return VllmWorker("", None, None)
+    workers = [_placed(match) for match in _WORKER.finditer(line)]
+    known = [worker for worker in workers if worker.pipeline is not None or worker.world is not None]
+    # What a worker of another machine says is passed on by the engine's core, which stands first.
+    return (known or workers or [VllmWorker("", None, None)])[-1]
+
+
+def _placed(match: re.Match[str]) -> VllmWorker:
     place = _PLACE.search(match[1])
     rank = _RANK.search(match[2])
     pipeline = int(place[1]) if place is not None and place[1] is not None else None

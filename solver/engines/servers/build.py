@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from solver.engines.devices import DeviceName, device_links, device_rules
+from solver.engines.servers.layers import chooses_its_type
 from solver.engines.servers.sharding import card_weights
 from solver.errors import InputError
 from solver.problem import Block, Ends, Node, Problem
+from solver.wording import counted
 from tensors.inventory import Part
 from tensors.units import format_bytes
 
@@ -37,7 +39,7 @@ class ServedProblem:
 
     Sizes of the problem are sums over the `settings.width` cards of a rank. `weights` and `pool` are of one card;
     `overhead_bytes` is what a card needs beside weights and cache inside the engine's share, `padding_bytes` part of
-    what is taken off budgets.
+    what is taken off budgets. `says_cache_type`: the engine might choose another type for the cache than is asked for.
     """
 
     problem: Problem
@@ -49,6 +51,7 @@ class ServedProblem:
     overhead_bytes: int
     weights: CardWeights
     pool: CachePool
+    says_cache_type: bool
 
     @property
     def devices_by_name(self) -> dict[str, RankDevice]:
@@ -119,6 +122,7 @@ def served_problem(
         overhead_bytes=parts.overhead_bytes,
         weights=weights,
         pool=parts.pool,
+        says_cache_type=chooses_its_type(inventory),
     )
 
 
@@ -159,8 +163,9 @@ def _node(device: RankDevice, parts: Ingredients) -> Node:
 def _left_out(inventory: Inventory, workload: Workload) -> Iterator[str]:
     if inventory.nextn_blocks and not workload.resident_nextn:
         yield (
-            f"{inventory.nextn_blocks} multi-token prediction block(s) of {inventory.part_bytes(Part.NEXTN)} bytes are "
-            "not placed; engines skip them unless told otherwise."
+            f"{counted(inventory.nextn_blocks, 'multi-token prediction block')} of "
+            f"{format_bytes(inventory.part_bytes(Part.NEXTN))} in all left out: "
+            "engines skip them unless told otherwise."
         )
     other = inventory.part_bytes(Part.OTHER)
     if other:
@@ -172,7 +177,7 @@ def _shares(parts: Ingredients) -> Iterator[str]:
     share = parts.share
     yield (
         f"{parts.profile.share_name} is {float(share.value)} on every card: {share.why} leaves {share.card} no more. "
-        f"Assumed: {parts.profile.engine} {parts.profile.build}, ranks of {parts.settings.width} card(s)."
+        f"Assumed: {parts.profile.engine} {parts.profile.build}, ranks of {counted(parts.settings.width, 'card')}."
     )
     if parts.overhead_bytes:
         yield f"{format_bytes(parts.overhead_bytes)} of every card are kept for what is neither weights nor cache."

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 from solver.engines.commands import Command, Export, MachineCommands, Refusal, address_of, refused_address
 from solver.engines.servers.ranks import served_figures
 from solver.problem import Placement, Stage
+from solver.wording import counted
 from solver.workload import EngineName
 
 if TYPE_CHECKING:
@@ -31,6 +32,13 @@ __all__ = ["Launcher", "Seated", "launched", "server_export"]
 
 _RAY_PORT, _MASTER_PORT = 6379, 29501
 _PARTITION: Final = {EngineName.VLLM: "VLLM_PP_LAYER_PARTITION", EngineName.SGLANG: "SGLANG_PP_LAYER_PARTITION"}
+
+
+# CacheDType in vllm/config/cache.py; choices of the flag in sglang/srt/arg_groups/fields/model.py.
+_SIXTEEN_BITS: Final = {
+    EngineName.VLLM: {"bf16": "bfloat16", "bfloat16": "bfloat16", "f16": "float16", "float16": "float16"},
+    EngineName.SGLANG: {"bf16": "bf16", "bfloat16": "bf16"},
+}
 
 
 class Launcher(StrEnum):
@@ -153,7 +161,7 @@ def _too_full(served: ServedProblem, runs: Sequence[Run], seated: Sequence[Seate
     if figures.fits:
         return None
     rank = figures.ranks[figures.weakest]
-    return f"rank {rank.rank} on {rank.device} has no room for the cache of {figures.sequences} sequence(s)."
+    return f"rank {rank.rank} on {rank.device} has no room for the cache of {counted(figures.sequences, 'sequence')}."
 
 
 def _machines(typed: _Typed) -> Iterator[MachineCommands]:
@@ -264,11 +272,12 @@ def _share(typed: _Typed) -> str:
 
 
 def _cache_type(typed: _Typed) -> str:
-    """Return the engine's word for the type of the cache; 16 bits are what it takes by itself."""
+    """Return the engine's word for the type of the cache; 16 bits are what it takes by itself for most models."""
     name = typed.workload.cache_type_k.lower()
     if name.startswith("fp8"):
         return "fp8_e4m3" if name == "fp8" else name
-    return "auto"
+    said = _SIXTEEN_BITS[typed.served.profile.engine] if typed.served.says_cache_type else {}
+    return said.get(name, "auto")
 
 
 def _notes(typed: _Typed) -> Iterator[str]:

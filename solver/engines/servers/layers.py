@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tensors.cache import CacheTerm
     from tensors.inventory import Inventory
 
-__all__ = ["CacheLayer", "LayerKind", "cache_layers"]
+__all__ = ["CacheLayer", "LayerKind", "cache_layers", "chooses_its_type", "is_sparse"]
 
 # What the engines take for a cache, in bytes a value (CacheDType in vllm/config/cache.py). "fp8_ds_mla" is a layout of
 # latents; all else is then kept in 16 bits.
@@ -33,6 +33,8 @@ _VALUE_BYTES = {
     "fp8_ds_mla": 2,
 }
 _PACKED_LATENTS = "fp8_ds_mla"
+# Names of scales for 8-bit keys and values in a checkpoint, which then decides the cache's type where nobody does.
+_CACHE_SCALES = ("k_scale", "kv_scale", "k_proj.output_scale")
 # 512 values in 8 bits, a 32-bit scale for each 128 of them, and 64 rotary values in 16 bits (flashmla_sparse.py).
 _PACKED_LATENT_WIDTH, _PACKED_LATENT_BYTES = 576, 512 + 16 + 128
 # Indexer keys are kept in 8 bits with a 32-bit scale for each 128 of them, whatever the cache's type.
@@ -87,7 +89,8 @@ def cache_layers(
         own=workload.indexer is not IndexerRule.NONE,
         shared=workload.indexer is IndexerRule.CONSERVATIVE,
     )
-    packed = workload.cache_type_k.lower() == _PACKED_LATENTS
+    # Cards before Blackwell keep 8-bit latents of sparse attention in the packed layout, which is the larger.
+    packed = workload.cache_type_k.lower() == _PACKED_LATENTS or (value_bytes == 1 and is_sparse(inventory))
     layers = []
     for term in sorted((term for term in kept if term.block < placed_blocks), key=lambda term: term.block):
         if term.tokens_per_cell > 1:
@@ -97,6 +100,20 @@ def cache_layers(
             )
         layers.append(_layer(term, value_bytes, width, packed=packed))
     return tuple(layers)
+
+
+def is_sparse(inventory: Inventory) -> bool:
+    """Return whether attention looks up an index of what was said, by keys of its own."""
+    terms = inventory.architecture.cache
+    return not isinstance(terms, MissingFact) and any(term.kind is CacheKind.INDEXER for term in terms)
+
+
+def chooses_its_type(inventory: Inventory) -> bool:
+    """Return whether the engines may keep the cache in 8 bits where nobody says its type.
+
+    So they do for sparse attention on some cards, and where a checkpoint has scales for its keys and values.
+    """
+    return is_sparse(inventory) or any(tensor.name.endswith(_CACHE_SCALES) for tensor in inventory.tensors)
 
 
 def _layer(term: CacheTerm, value_bytes: int, width: int, *, packed: bool) -> CacheLayer:

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from solver.engines.servers.layers import is_sparse
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from solver.workload import EngineName
+    from tensors.inventory import Inventory
 
-__all__ = ["ServerProfile", "ServerSettings"]
+__all__ = ["ServerProfile", "ServerSettings", "for_model"]
+
+# Kernels of sparse attention take pages of so many tokens and their multiples (flashmla_sparse.py, indexer.py and
+# others in vllm/v1/attention/backends/mla; sglang/srt/arg_groups/model_overrides/deepseek_v2.py).
+_SPARSE_PAGE_TOKENS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,3 +65,11 @@ class ServerSettings:
     batched_tokens: int
     running_sequences: int
     overhead_bytes: int | None
+
+
+def for_model(settings: ServerSettings, inventory: Inventory) -> ServerSettings:
+    """Return the settings with pages as large as the model's attention needs them; smaller ones start no engine."""
+    if not is_sparse(inventory):
+        return settings
+    pages = -(-settings.page_tokens // _SPARSE_PAGE_TOKENS)
+    return replace(settings, page_tokens=pages * _SPARSE_PAGE_TOKENS)

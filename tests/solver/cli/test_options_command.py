@@ -164,17 +164,36 @@ def test_models_are_asked_of_both_side_by_side(tmp_path: Path, cluster: Path, la
 def test_a_file_whose_header_cannot_be_read_is_taken_by_its_name(
     tmp_path: Path, cluster: Path, layerfit: Layerfit
 ) -> None:
+    """With the shape of the same model beside it: the names agree but for the quantisation, and it is large enough."""
     write("llama-3.2-1b", tmp_path / "m")
-    (tmp_path / "m" / "Llama-3.2-1B-Q8_0.gguf").write_bytes(b"GGUF" + bytes(1000))
+    with (tmp_path / "m" / "Llama-3.2-1B-UD-Q8_0.gguf").open("wb") as unread:
+        unread.write(b"GGUF")
+        unread.truncate(1_300_000_000)
     document = json.loads(layerfit("options", tmp_path / "m", "--cluster", cluster, "--json").out)
-    found = [one for one in document["options"] if one["artifact"] == "Llama-3.2-1B-Q8_0"]
+    found = [one for one in document["options"] if one["artifact"] == "Llama-3.2-1B-UD-Q8_0"]
 
-    assert {("Q8_0", 1004, "simple", "not asked")} == {
+    assert {("Q8_0", 1_300_000_000, "simple", "not asked")} == {
         (one["quant"], one["bytes"], one["method"], one["verdict"]) for one in found
     }
-    assert document["notes"][0].startswith("Llama-3.2-1B-Q8_0.gguf: its headers cannot be read (")
+    assert document["notes"][0].startswith("Llama-3.2-1B-UD-Q8_0.gguf: its headers cannot be read (")
     assert document["notes"][0].endswith(
-        "Its quantisation is that of its name, its shape that of an artifact beside it."
+        "Its quantisation is that of its name, its shape that of the same model beside it."
+    )
+
+
+@pytest.mark.parametrize("name", ["Llama-3.2-1B-Q8_0.gguf", "empty.gguf", "Other-1B-Q4_K_M.gguf"])
+def test_a_file_that_is_no_form_of_a_model_beside_it_is_left_out(
+    name: str, tmp_path: Path, cluster: Path, layerfit: Layerfit
+) -> None:
+    """A download that broke off, an empty file, another model: none of them borrows a shape, and each is named."""
+    write("llama-3.2-1b", tmp_path / "m")
+    (tmp_path / "m" / name).write_bytes(b"GGUF" + bytes(1000) if "1B" in name else b"")
+    document = json.loads(layerfit("options", tmp_path / "m", "--cluster", cluster, "--json").out)
+
+    assert {"Llama-3.2-1B-Q4_K_M"} == {one["artifact"] for one in document["options"]}
+    assert document["notes"][0].startswith(f"{name}: its headers cannot be read (")
+    assert document["notes"][0].endswith(
+        "It is left out: no other file is of the same model by name, or it is too small to hold that model."
     )
 
 

@@ -106,7 +106,7 @@ def test_what_no_engine_starts_is_not_exported(tmp_path: Path, layerfit: Layerfi
 
     assert 2 == exported.code
     assert (
-        "example.json: its stages may have replicas, which no engine here starts; expected one chain. "
+        f"{path}: its stages may have replicas, which no engine here starts; expected one chain. "
         "Plan without that rule.\n"
     ) == exported.err
 

@@ -137,7 +137,7 @@ def test_the_smallest_card_binds_the_share_of_all() -> None:
     assert [18 * GIB, 36 * GIB] == [node.budget_bytes for node in served.problem.nodes]
     assert (
         "--gpu-memory-utilization is 0.75 on every card: its reserve leaves b/gpu0 no more. "
-        "Assumed: vllm 0.28, ranks of 1 card(s)."
+        "Assumed: vllm 0.28, ranks of 1 card."
     ) in served.notes
 
 
@@ -249,7 +249,7 @@ def test_blocks_that_are_left_out_and_other_tensors_are_noted() -> None:
     drafted = vllm(more, cards(("desk", 1, "1 GiB")), replace(REQUEST, resident_nextn=True), NO_RULES, settings())
 
     assert (
-        "1 multi-token prediction block(s) of 8192 bytes are not placed; engines skip them unless told otherwise.",
+        "1 multi-token prediction block of 8.00 KiB in all left out: engines skip them unless told otherwise.",
         "128 bytes of tensors that belong to no block are loaded with the input.",
     ) == alone.notes[:2]
     assert (4, 5) == (len(alone.problem.blocks), len(drafted.problem.blocks))
@@ -271,3 +271,18 @@ def test_the_default_cut_is_the_engines() -> None:
 
     assert [13, 13, 13, 14, 14, 13] == [stage.end - stage.start for stage in placement.stages]
     assert 80 == placement.stages[-1].end
+
+
+def test_a_share_that_the_drivers_context_leaves_no_room_for_is_noted() -> None:
+    """The engine starts only where all of its share is free."""
+    note = (
+        "The engine does not start where its share is not free: a driver's context takes 320 to 460 MiB of desk/gpu0 "
+        "before, and the reserve keeps less. Keep more."
+    )
+    kept, not_kept = (
+        vllm(small_model(), cards(("desk", 2, "24 GiB"), reserve=reserve), REQUEST, NO_RULES, settings())
+        for reserve in ("0.05", "0.01")
+    )
+
+    assert note not in kept.notes
+    assert note in not_kept.notes

@@ -41,7 +41,7 @@ def test_sums_add_what_is_open() -> None:
     assert Printed(3, 12) == Printed(1, 5) + Printed(2, 7)
 
 
-@pytest.mark.parametrize("number", ["", "-1", "1e9", "1.", "\u0661", "nan", "1" * 13])
+@pytest.mark.parametrize("number", ["", "--1", "1e9", "1.", "\u0661", "nan", "1" * 13])
 def test_what_is_no_number_of_a_log_is_refused(number: str) -> None:
     with pytest.raises(ValueError, match=r"^'.*' is no number of a log$"):
         printed_bytes(number, "MiB")

@@ -238,7 +238,7 @@ def test_lines_that_every_worker_repeats_are_one_row() -> None:
             stages(),
             (
                 "run.log: no line of it says how large a buffer, a model or a cache is; expected a log of llama.cpp or "
-                "vLLM from its start. Run llama.cpp with -lv 4, vLLM without quiet flags."
+                "vLLM from its start. Run the engine without quiet flags; newer builds of llama.cpp say it with -lv 4."
             ),
         ),
     ],

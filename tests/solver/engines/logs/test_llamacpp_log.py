@@ -150,8 +150,9 @@ def test_what_a_buffer_of_a_model_is_called_says_where_it_is(buffer: str, subjec
     assert {(subject, what): MIB} == sizes(f"load_tensors: {buffer} model buffer size =     1.00 MiB\n")
 
 
-def test_the_buffers_of_an_image_tower_are_not_the_models() -> None:
-    text = LOG + "alloc_compute_meta:      CUDA0 compute buffer size =   198.93 MiB\n"
+@pytest.mark.parametrize("function", ["alloc_compute_meta", "reserve_compute_meta"])
+def test_the_buffers_of_an_image_tower_are_not_the_models(function: str) -> None:
+    text = LOG + f"{function}:      CUDA0 compute buffer size =   198.93 MiB\n"
 
     assert sizes(LOG) == sizes(text)
 
@@ -230,3 +231,69 @@ def _exact(run: dict[str, Any]) -> dict[tuple[str, str], int]:
             key = ("Host" if host else name, what)
             exact[key] = exact.get(key, 0) + size
     return exact
+
+
+@pytest.mark.parametrize(
+    ("line", "subject", "what", "size"),
+    [
+        ("llm_load_tensors:      CUDA0 buffer size =  3990.00 MiB", "CUDA0", "model", 3990),
+        ("llm_load_tensors:        CPU buffer size =    70.31 MiB", "Host", "model", 70.31),
+        ("0.00.026.878 I llm_load_tensors:   CPU_Mapped model buffer size =    63.84 MiB", "Host", "mapped", 63.84),
+        ("[qwen_llm-1] load_tensors:   CPU_Mapped model buffer size =  1220.27 MiB", "Host", "mapped", 1220.27),
+        ("0.00.926 I load_tensors:        CUDA0 model buffer size =  4861.36 MiB", "CUDA0", "model", 4861.36),
+        ("load_tensors:   CPU_KLEIDIAI model buffer size =   512.50 MiB", "Host", "repacked", 512.5),
+        ("load_tensors:  MTL0_Mapped model buffer size =  4685.30 MiB", "MTL0", "model", 4685.3),
+        ("llama_kv_cache_init:      ROCm0 KV buffer size =   448.00 MiB", "ROCm0", "cache", 448),
+        ("llama_kv_cache_unified:    Vulkan0 KV buffer size =   512.00 MiB", "Vulkan0", "cache", 512),
+        ("llama_new_context_with_model:      CUDA0 compute buffer size =   560.00 MiB", "CUDA0", "compute", 560),
+        ("llama_dsv4_comp_state:      CUDA0 DSV4 csa state buffer size =    10.75 MiB", "CUDA0", "state", 10.75),
+        ("llama_adapter_lora_init_impl:      CUDA0 LoRA buffer size =    40.00 MiB", "CUDA0", "adapter", 40),
+        ("vllm-1  | load_tensors:        CUDA1 model buffer size =  6011.49 MiB", "CUDA1", "model", 6011.49),
+        (
+            "Dec 01 02:10:11 desk llama-server[512]: load_tensors:      CUDA0 model buffer size =  1242.03 MiB",
+            "CUDA0",
+            "model",
+            1242.03,
+        ),
+        (
+            '{"log":"load_tensors:        CUDA0 model buffer size =  1242.03 MiB\\n","stream":"stderr"}',
+            "CUDA0",
+            "model",
+            1242.03,
+        ),
+        (
+            '{"log":"\\u001b[34m0.03.028.817 I load_tensors:   \\u001b[0m Vulkan0 model buffer size = 15009.20 MiB"}',
+            "Vulkan0",
+            "model",
+            15009.2,
+        ),
+        ("#033[0;32mload_tensors: #033[0m  CUDA0 model buffer size =  7.00 MiB#033[K", "CUDA0", "model", 7),
+    ],
+)
+def test_lines_of_many_builds_behind_what_others_put_before_them(
+    line: str, subject: str, what: str, size: float
+) -> None:
+    """Names of functions changed over the years; services and containers write times, names and escapes around."""
+    assert {(subject, what): mib(size)} == sizes(line)
+
+
+def test_a_context_that_does_not_say_that_it_is_constructed_has_buffers_of_its_own() -> None:
+    """At some levels a log leaves that line out; a drafting context then stands beside the first all the same."""
+    text = """\
+0.03.028.817 I load_tensors:      Vulkan0 model buffer size = 15009.20 MiB
+0.06.588.131 I llama_context: n_seq_max     = 4
+0.06.588.132 I llama_context: n_ctx         = 8192
+0.06.599.084 I llama_kv_cache:    Vulkan0 KV buffer size =   512.00 MiB
+0.06.683.016 I llama_memory_recurrent:    Vulkan0 RS buffer size =  1795.50 MiB
+0.06.767.179 I sched_reserve:    Vulkan0 compute buffer size =   568.53 MiB
+0.06.852.524 I llama_context: n_ctx         = 8192
+0.06.853.000 I llama_kv_cache:    Vulkan0 KV buffer size =    32.00 MiB
+0.06.854.000 I sched_reserve:    Vulkan0 compute buffer size =   123.00 MiB
+"""
+
+    assert {
+        ("Vulkan0", "model"): mib(15009.2),
+        ("Vulkan0", "cache"): mib(544),
+        ("Vulkan0", "state"): mib(1795.5),
+        ("Vulkan0", "compute"): mib(691.53),
+    } == sizes(text)

@@ -31,17 +31,45 @@ def test_weights(line: str, size: str) -> None:
     assert VllmFigure(NOBODY, "weights", Unit.BYTES, printed_bytes(size, "GiB"), None) == only(line)
 
 
-def test_what_is_left_for_the_cache() -> None:
-    line = "INFO 04-18 20:23:57 [gpu_worker.py:721] Available KV cache memory: 36.56 GiB"
+@pytest.mark.parametrize(
+    ("line", "size"),
+    [
+        ("INFO 04-18 20:23:57 [gpu_worker.py:721] Available KV cache memory: 36.56 GiB", "36.56"),
+        ("INFO 09-02 [gpu_worker.py:298] Available KV cache memory: -1.72 GiB", "-1.72"),
+        (
+            "PyTorch activation peak memory takes 1.20GiB; the rest of the memory reserved for KV Cache is 8.77GiB.",
+            "8.77",
+        ),
+        (
+            "INFO 11-20 [worker.py:232] Memory profiling results: total_gpu_memory=23.65GiB, kv_cache_size=4.81GiB",
+            "4.81",
+        ),
+        ('{"log":"\\u001b[1;36m(Worker pid=7)\\u001b[0;0m INFO Available KV cache memory: 2.50 GiB\\n"}', "2.50"),
+    ],
+)
+def test_what_is_left_for_the_cache(line: str, size: str) -> None:
+    """Below nothing where weights alone do not fit."""
+    (figure,) = parse_vllm_log(line, "run.log").figures
 
-    assert VllmFigure(NOBODY, "cache memory", Unit.BYTES, printed_bytes("36.56", "GiB"), None) == only(line)
+    assert ("cache memory", Unit.BYTES, printed_bytes(size, "GiB")) == (figure.what, figure.unit, figure.printed)
+
+
+def test_weights_and_room_on_one_line_of_older_builds() -> None:
+    line = (
+        "INFO 01-21 [worker.py:266] model weights take 14.99GiB; non_torch_memory takes 0.09GiB; PyTorch activation "
+        "peak memory takes 1.23GiB; the rest of the memory reserved for KV Cache is 3.93GiB."
+    )
+
+    assert [("weights", printed_bytes("14.99", "GiB")), ("cache memory", printed_bytes("3.93", "GiB"))] == [
+        (figure.what, figure.printed) for figure in parse_vllm_log(line, "run.log").figures
+    ]
 
 
 def test_tokens_and_concurrency_on_two_lines_or_on_one() -> None:
     tokens = "INFO 10-01 [kv_cache_utils.py:1087] GPU KV cache size: 798,592 tokens"
     rest = "Maximum concurrency for 131,072 tokens per request: 12.13x"
     figures = (
-        VllmFigure(NOBODY, "cache tokens", Unit.TOKENS, Printed(798_592, 0), None),
+        VllmFigure(NOBODY, "cache tokens", Unit.TOKENS, Printed(798_592, 1), None),
         VllmFigure(NOBODY, "concurrency", Unit.HUNDREDTHS, Printed(1213, 1), 131_072),
     )
 
@@ -49,7 +77,7 @@ def test_tokens_and_concurrency_on_two_lines_or_on_one() -> None:
     assert figures == parse_vllm_log(f"{tokens}, {rest}\n", "run.log").figures
 
 
-@pytest.mark.parametrize("word", ["GPU", "CUDA"])
+@pytest.mark.parametrize("word", ["GPU", "CUDA", "cuda", "rocm"])
 def test_pages_of_older_builds(word: str) -> None:
     line = f"INFO 07-29 [distributed_gpu_executor.py:57] # {word} blocks: 1476, # CPU blocks: 2048"
 
@@ -68,6 +96,9 @@ def test_pages_of_older_builds(word: str) -> None:
         ("(RayWorkerWrapper pid=8, ip=10.0.0.2)", VllmWorker("RayWorkerWrapper", None, None)),
         ("(EngineCore_DP0 pid=87)", VllmWorker("EngineCore_DP0", None, None)),
         ("\x1b[1;36m(Worker_PP0 pid=2)\x1b[0;0m", VllmWorker("Worker_PP0", 0, None)),
+        ("(EngineCore_DP0 pid=87) (Worker_PP1_TP0 pid=9)", VllmWorker("Worker_PP1_TP0", 1, None)),
+        ("(EngineCore pid=4600) (RayWorkerProc pid=12, ip=10.0.0.2)", VllmWorker("RayWorkerProc", None, None)),
+        ("vllm-1  | (VllmWorkerProcess pid=12)", VllmWorker("VllmWorkerProcess", None, None)),
         ("(APIServer pid=90)", NOBODY),
         ("", NOBODY),
     ],

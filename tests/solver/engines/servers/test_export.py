@@ -15,17 +15,23 @@ from solver.engines.commands import Export, Refusal, Run
 from solver.engines.servers.export import Launcher, launched, server_export
 from solver.engines.sglang import sglang
 from solver.engines.vllm import vllm
+from tensors.architecture.terms import indexer, latent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from solver.engines.servers.build import ServedProblem
+    from tensors.inventory import Inventory
 
 WORKLOAD = replace(REQUEST, cache_type_k="bf16", cache_type_v="bf16")
 
 
 def exported(
-    build: Callable[..., ServedProblem], counts: tuple[int, ...], pools: list[str], launcher: Launcher | None = None
+    build: Callable[..., ServedProblem],
+    counts: tuple[int, ...],
+    pools: list[str],
+    launcher: Launcher | None = None,
+    inventory: Inventory | None = None,
 ) -> Export | Refusal:
     """Return the export of runs of so many blocks on two machines, of two cards and of one."""
     text = """
@@ -45,7 +51,7 @@ def exported(
     gpu = [{ class = "big", memory = "48 GiB" }]
     """
     cluster = parse_cluster(text, "m")
-    inventory = six_blocks()
+    inventory = inventory or six_blocks()
     ends = list(accumulate(counts))
     runs = [Run(start, end, pool) for start, end, pool in zip([0, *ends], ends, pools, strict=False)]
     served = build(inventory, cluster, WORKLOAD, NO_RULES)
@@ -144,3 +150,22 @@ def test_what_no_launcher_gives_is_refused_with_the_reason(
 
     assert isinstance(refusal, Refusal)
     assert reason == refusal.reason
+
+
+@pytest.mark.parametrize(
+    ("build", "pages", "kind"), [(vllm, "--block-size 64", "bfloat16"), (sglang, "--page-size 64", "bf16")]
+)
+def test_sparse_attention_has_pages_that_its_kernels_take_and_a_cache_of_the_type_planned(
+    build: Callable[..., ServedProblem], pages: str, kind: str
+) -> None:
+    """Smaller pages start no engine, and the type that it chooses by itself depends on the card."""
+    plain = six_blocks()
+    terms = tuple(term for block in range(6) for term in (latent(block, 576), indexer(block, 128, own_indices=True)))
+    sparse = replace(plain, architecture=replace(plain.architecture, cache=terms))
+    lines = [exported(build, (3, 3), ["a/gpu0", "a/gpu1"], inventory=inventory) for inventory in (plain, sparse)]
+    usual, typed = (str(line.machines[0].commands[-1].words) for line in lines if isinstance(line, Export))
+
+    assert f"'--kv-cache-dtype', '{kind}'" in typed
+    assert str(tuple(pages.split()))[1:-1] in typed
+    assert "'--kv-cache-dtype', 'auto'" in usual
+    assert "64" not in usual

@@ -6,14 +6,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from support.served import REQUEST, model, small_model
+from support.served import REQUEST, model, small_model, tensor
 
-from solver.engines.servers.layers import CacheLayer, LayerKind, cache_layers
+from solver.engines.servers.layers import CacheLayer, LayerKind, cache_layers, chooses_its_type
 from solver.errors import InputError
 from solver.workload import EngineName, IndexerRule, Workload
 from tensors.architecture import MissingFact
 from tensors.architecture.terms import full, indexer, latent, state, window
 from tensors.errors import ArchitectureError
+from tensors.inventory import Part, Role
 
 if TYPE_CHECKING:
     from tensors.cache import CacheTerm
@@ -131,3 +132,22 @@ def test_a_cache_that_no_header_describes_is_refused_by_name() -> None:
         cache_layers(unknown, REQUEST, EngineName.VLLM, 4, 1)
 
     assert "Served: no key says how." == str(caught.value)
+
+
+@pytest.mark.parametrize("engine", [EngineName.VLLM, EngineName.SGLANG])
+def test_latents_of_sparse_attention_in_8_bits_take_the_larger_layout(engine: EngineName) -> None:
+    """Which of two layouts they have depends on the card: 576 bytes, or 656 before Blackwell."""
+    sparse = (latent(0, 576), indexer(0, 128, own_indices=True))
+
+    assert [656, 132] == [
+        layer.token_bytes for layer in cache_layers(model((), sparse, 1), of_type("fp8"), engine, 1, 1)
+    ]
+
+
+def test_a_cache_whose_type_the_engine_might_choose() -> None:
+    """Of sparse attention, and where a checkpoint has scales for keys and values."""
+    scale = tensor("model.layers.0.self_attn.k_proj.k_scale", (1,), 4, Part.TRUNK, Role.ATTENTION, 0)
+
+    assert not chooses_its_type(small_model())
+    assert chooses_its_type(replace(small_model(), tensors=(scale,)))
+    assert chooses_its_type(model((), (latent(0, 576), indexer(0, 128, own_indices=True)), 1))
