@@ -10,6 +10,7 @@ __all__ = [
     "FLASH_ATTENTION_OFF",
     "LAZY_TENSORS",
     "LOADED_OF_SKIPPED",
+    "NEVER_UNIFIED",
     "NORM_OF_HEAD",
     "NO_MIXED_BATCHES",
     "ROLLED_BACK_STATES",
@@ -55,6 +56,10 @@ NO_MIXED_BATCHES: Final = frozenset({
     "cogvlm", "deepseek4", "dflash", "eagle3", "gemma4-assistant", "graniteswitch",
 })  # fmt: skip
 """Families that take no batch of tokens and vectors together (src/llama-arch.cpp, llm_arch_supports_mixed_batch)."""
+
+NEVER_UNIFIED: Final = frozenset({"deepseek4"})
+"""Families whose sequences have runs of cells of their own even where those of others share one
+(llama-kv-cache-dsv4.cpp)."""
 
 CACHES_WITHOUT_RULE: Final = frozenset({"deepseek4", "minimax-01", "qwen4exp"})
 """Families whose caches are allocated by rules that are not settled."""
