@@ -56,6 +56,7 @@ class Profile:
     those whose nextn blocks have no cache unless they draft. `sparse_caches`: blocks with an indexer keep its keys.
     `drafting_families`: those whose nextn blocks can be loaded. `automatic_sequences`: what a server takes where no
     number is given. `mixed_batches`: graphs have a third way in beside tokens and vectors, for batches of both.
+    `pooled_key_families`: those whose indexers keep a pooled key beside each of theirs.
     """
 
     build: str
@@ -66,6 +67,7 @@ class Profile:
     drafting_families: frozenset[str]
     automatic_sequences: int
     mixed_batches: bool
+    pooled_key_families: frozenset[str]
 
     def drops_nextn_cache(self, family: str) -> bool:
         """Return whether nextn blocks that are not drafting have no cache."""
@@ -94,11 +96,13 @@ _NEWEST = Profile(
     | {"bailingmoe3", "deepseek4", "glm4moe", "glm5-next", "nemotron_h", "nemotron_h_moe", "qwen4exp"},
     automatic_sequences=4,
     mixed_batches=True,
+    # src/models/qwen4exp.cpp (indexer_kpool_row).
+    pooled_key_families=frozenset({"qwen4exp"}),
 )
 
 _PROFILES = (
     _NEWEST,
-    replace(_NEWEST, build=MEASURED_BUILD, mixed_batches=False),
+    replace(_NEWEST, build=MEASURED_BUILD, mixed_batches=False, pooled_key_families=frozenset()),
     Profile(
         build="b10256",
         head_counts_as_layer=True,
@@ -108,6 +112,7 @@ _PROFILES = (
         drafting_families=_DRAFTING,
         automatic_sequences=4,
         mixed_batches=False,
+        pooled_key_families=frozenset(),
     ),
     # After https://github.com/ggml-org/llama.cpp/pull/19460 (GLM-5 as plain latent attention), before 23346 (sparse).
     Profile(
@@ -119,6 +124,7 @@ _PROFILES = (
         drafting_families=frozenset(),
         automatic_sequences=4,
         mixed_batches=False,
+        pooled_key_families=frozenset(),
     ),
     # Before https://github.com/ggml-org/llama.cpp/pull/18148 (the head goes first), of December 2025.
     Profile(
@@ -130,6 +136,7 @@ _PROFILES = (
         drafting_families=frozenset(),
         automatic_sequences=4,
         mixed_batches=False,
+        pooled_key_families=frozenset(),
     ),
 )
 
