@@ -5,15 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from solver.engines.llamacpp.compute_attention import attention
+from solver.engines.llamacpp.compute_banked import banked
+from solver.engines.llamacpp.compute_compressed import compressed
 from solver.engines.llamacpp.compute_context import MissingTensorError
 from solver.engines.llamacpp.compute_families import CENTRED, traits
 from solver.engines.llamacpp.compute_forward import forward, has_forward
-from solver.engines.llamacpp.compute_graph import F32, I32
+from solver.engines.llamacpp.compute_graph import F32, I32, I64
 from solver.engines.llamacpp.compute_latent import absorbed, unpacked
 from solver.engines.llamacpp.compute_layered import attention as layered_attention
 from solver.engines.llamacpp.compute_layered import layer_embeddings, with_layer_embedding
 from solver.engines.llamacpp.compute_layers import norm, pinned
 from solver.engines.llamacpp.compute_recurrent import recurrent
+from solver.engines.llamacpp.compute_selected import is_selected, selected
 from tensors.cache import CacheKind
 
 if TYPE_CHECKING:
@@ -34,6 +37,12 @@ def build(here: Context) -> None:
     """
     kind = traits(here.family)
     residual = _embedded(here, kind)
+    if here.has("output_res_score.weight"):
+        _head(here, kind, banked(here, kind, residual))
+        return
+    if here.has("output_hc_fn.weight"):
+        _head(here, kind, compressed(here, kind, residual))
+        return
     embeddings = layer_embeddings(here, residual)
     for block in here.blocks:
         drop = block == here.blocks[-1] and not kind.late_rows
@@ -53,6 +62,8 @@ def _embedded(here: Context, kind: Traits) -> Node:
     graph.run(rows)
     # The same graph serves batches of vectors: their input is reserved although no node reads it.
     graph.run(here.filled("vectors", F32, here.hidden, here.tokens))
+    if here.settings.mixed_batches:
+        _mixed(here, table)
     if kind.scaled_embedding:
         rows = graph.like("scale", rows)
     position = here.weight("position_embd.weight", _HOST_SLOT)
@@ -66,6 +77,16 @@ def _embedded(here: Context, kind: Traits) -> Node:
         rows = graph.like("add", rows, bias) if bias is not None else rows
     graph.run(rows)
     return rows
+
+
+def _mixed(here: Context, table: Node) -> None:
+    """Record what batches of tokens and vectors take: rows of the tokens are written into a copy of the vectors."""
+    graph = here.graph
+    vectors = here.filled("mixed vectors", F32, here.hidden, here.tokens)
+    tokens = here.filled("mixed tokens", I32, here.tokens)
+    places = here.filled("mixed places", I64, here.tokens)
+    rows = graph.make("get_rows", (table, tokens), here.hidden, here.tokens)
+    graph.run(graph.into("set_rows", graph.like("dup", vectors), rows, places))
 
 
 def _head(here: Context, kind: Traits, residual: Node) -> None:
@@ -162,7 +183,8 @@ def _mixer(here: Context, kind: Traits, block: int, source: Node) -> Node:
     if term is not None and here.of(block, "attn_kv_b") is not None:
         return unpacked(here, block, source, term)
     if term is not None:
-        return attention(here, kind, block, source, term)
+        chosen = is_selected(here, block)
+        return selected(here, block, source, term) if chosen else attention(here, kind, block, source, term)
     if here.term(block, CacheKind.RECURRENT) is not None:
         return recurrent(here, block, source)
     if has_forward(here, block):
