@@ -11,7 +11,7 @@ import msgspec
 
 from solver.errors import InputError
 from solver.objectives import OBJECTIVES, Sense
-from solver.wording import shortened
+from tensors.text import decoder_problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -115,7 +115,9 @@ def read_records(lines: Iterable[str], where: str = "records") -> tuple[Record, 
         try:
             record = msgspec.json.decode(line, type=Record)
         except msgspec.DecodeError as error:
-            raise InputError(f"{where}, line {number}", f"{shortened(str(error), 200)}. Expected a record.") from error
+            raise InputError(
+                f"{where}, line {number}", f"{decoder_problem(error)}; expected a record. Run again."
+            ) from error
         if record.schema != SCHEMA:
             raise InputError(f"{where}, line {number}", f"schema {record.schema!r:.40}; expected {SCHEMA}. Run again.")
         if (wrong := _unreadable(record)) is not None:

@@ -6,9 +6,8 @@ and returns, and the errors it raises.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING
-
+# As in `typing`, which is not imported either: what is imported here, every use of the command waits for.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from solver.cluster import Cluster as Cluster
     from solver.cluster_file import read_cluster as read_cluster
@@ -48,6 +47,8 @@ def __getattr__(name: str) -> object:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'solver' has no attribute {name!r}")
+    from importlib import import_module  # noqa: PLC0415 - the command needs none of it
+
     return getattr(import_module(home), name)
 
 

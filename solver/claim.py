@@ -13,17 +13,19 @@ from solver.objectives import Objective, objectives_named
 from solver.problem import Placement, Problem, Stage
 from solver.problem_file import problem_from_document
 from solver.report.plan_json import PLAN_SCHEMA
+from solver.small_file import read_small
 from solver.solution import Outcome  # noqa: TC001 - msgspec reads annotations when it builds the tables
-from solver.wording import quoted, shortened
+from solver.wording import quoted
+from tensors.text import decoder_problem
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from solver.cluster import ClusterNode
+    from solver.cluster import Cluster, ClusterNode
 
 __all__ = ["Claim", "claim_from_bytes", "read_claim"]
 
-_LONGEST_PROBLEM = 200
+_MOST_MIB = 256
 
 _Boundary = Annotated[int, msgspec.Meta(ge=0, le=2**31)]
 
@@ -73,12 +75,35 @@ class Claim:
 
     where: str
     problem: Problem
-    nodes: dict[str, ClusterNode] | None
+    cluster: Cluster | None
     outcome: Outcome
     objectives: tuple[Objective, ...]
     placement: Placement | None
     header_sha256: str | None
     said: dict[str, Any]
+
+    @property
+    def nodes(self) -> dict[str, ClusterNode] | None:
+        """Return the nodes of its cluster by name, None where it has none."""
+        return None if self.cluster is None else {node.name: node for node in self.cluster.nodes}
+
+    @property
+    def engine(self) -> str | None:
+        """Return the name of the engine whose rules it follows, None where it does not say."""
+        workload = self.said.get("workload")
+        return workload.get("engine") if isinstance(workload, dict) else None
+
+    @property
+    def width(self) -> int:
+        """Return how many cards take a stage together, 0 where that was left open."""
+        width = self.said["inputs"]["options"].get("tensor_parallel", 1)
+        return width if isinstance(width, int) and width > 0 else 0
+
+    @property
+    def excluded(self) -> frozenset[str]:
+        """Return the machines and devices that take no part."""
+        names = self.said["inputs"]["options"].get("exclude")
+        return frozenset((*self.problem.rules.exclude, *(names.split(",") if isinstance(names, str) else ())))
 
     @property
     def is_of_engine(self) -> bool:
@@ -92,15 +117,7 @@ def read_claim(path: Path) -> Claim:
     Raises:
         InputError: the file cannot be read or is no plan.
     """
-    # A device or a folder is hardly known by its name alone.
-    where = path.name if path.is_file() else str(path)
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise InputError(
-            where, f"{error.strerror or error}; expected a {PLAN_SCHEMA} document. Check the path."
-        ) from None
-    return claim_from_bytes(content, where)
+    return claim_from_bytes(read_small(path, _MOST_MIB, f"a {PLAN_SCHEMA} document"), str(path))
 
 
 def claim_from_bytes(content: bytes, where: str) -> Claim:
@@ -117,14 +134,13 @@ def claim_from_bytes(content: bytes, where: str) -> Claim:
             raise InputError(where, f'{quoted(schema)} is not read; expected "{PLAN_SCHEMA}". Name a plan.')
         document = msgspec.convert(said, _Document)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        problem_there = shortened(str(error), _LONGEST_PROBLEM)
-        raise InputError(where, f"{problem_there}; expected a {PLAN_SCHEMA} document. Plan again.") from None
+        raise InputError(where, f"{decoder_problem(error)}; expected a {PLAN_SCHEMA} document. Plan again.") from None
     problem = problem_from_document(document.inputs.problem, f"{where}, inputs.problem")
     objectives = _objectives(document, where)
     for objective in objectives:
         _check_facts(problem, objective, where)
     cluster = document.inputs.cluster
-    machines = None if cluster is None else cluster_from_document(cluster, f"{where}, inputs.cluster").nodes
+    machines = None if cluster is None else cluster_from_document(cluster, f"{where}, inputs.cluster")
     stages = tuple(
         Stage(
             stage.start,
@@ -138,7 +154,7 @@ def claim_from_bytes(content: bytes, where: str) -> Claim:
     return Claim(
         where=where,
         problem=problem,
-        nodes=None if machines is None else {node.name: node for node in machines},
+        cluster=machines,
         outcome=document.outcome,
         objectives=objectives,
         placement=Placement(stages) if stages else None,

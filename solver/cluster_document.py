@@ -10,7 +10,7 @@ import msgspec
 
 from solver.cluster import Cluster
 from solver.errors import InputError
-from solver.wording import shortened
+from tensors.text import decoder_problem
 
 __all__ = ["cluster_document", "cluster_from_document"]
 
@@ -36,7 +36,7 @@ def cluster_from_document(document: object, where: str) -> Cluster:
     try:
         cluster = msgspec.convert(document, Cluster, dec_hook=_read)
     except msgspec.ValidationError as error:
-        raise InputError(where, f"{shortened(str(error))}; expected a normalised cluster. Plan again.") from None
+        raise InputError(where, f"{decoder_problem(error)}; expected a normalised cluster. Plan again.") from None
     # Keys that a dataclass does not have would be passed over in silence.
     if cluster_document(cluster) != document or not _is_sound(cluster):
         raise InputError(where, "a key or a value does not do; expected a normalised cluster. Plan again.")

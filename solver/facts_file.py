@@ -21,7 +21,9 @@ import msgspec
 from solver.closed_form import GLM_5_2, ArchitectureFacts
 from solver.closed_form.target import facts_of
 from solver.errors import InputError
-from solver.wording import quoted, suggestion, within_sentence
+from solver.small_file import read_small
+from solver.wording import quoted, suggestion
+from tensors.text import decoder_problem
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BUILT_IN_FACTS", "NamedFacts", "read_facts"]
 
-_LARGEST_FILE = 4 * 2**20
+_MOST_MIB = 4
 _WRONG_TYPE = re.compile(r"Expected `int`, got `(?P<got>[^`]*)` - at `\$\.(?P<key>.*)`")
 _TOO_LARGE = re.compile(r"Expected `int` <= (?P<most>\d+) - at `\$\.(?P<key>.*)`")
 _MISSING = re.compile(r"Object missing required field `(?P<key>.*)`")
@@ -103,18 +105,8 @@ def _of_config(document: dict[str, ConfigValue], where: str) -> NamedFacts:
 
 
 def _text(path: Path) -> str:
+    content = read_small(path, _MOST_MIB, f"an architecture file, or one of {', '.join(BUILT_IN_FACTS)}")
     where = str(path)
-    try:
-        with path.open("rb") as file:
-            content = file.read(_LARGEST_FILE + 1)
-    except OSError as error:
-        reason = (error.strerror or type(error).__name__).lower()
-        known = ", ".join(BUILT_IN_FACTS)
-        raise InputError(
-            where, f"{reason}; expected an architecture file, or one of {known}. Check the path."
-        ) from None
-    if len(content) > _LARGEST_FILE:
-        raise InputError(where, "it is larger than 4 MiB; expected an architecture file. Check the path.")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -127,7 +119,7 @@ def _document(text: str, where: str, *, toml: bool) -> dict[str, ConfigValue]:
         document: ConfigValue = tomllib.loads(text) if toml else msgspec.json.decode(text)
     except (ValueError, RecursionError) as error:
         raise InputError(
-            where, f"{within_sentence(str(error))}; expected an architecture file in {kind}. Correct it."
+            where, f"{decoder_problem(error)}; expected an architecture file in {kind}. Correct it."
         ) from None
     if not isinstance(document, dict):
         raise InputError(where, "it holds no table of keys; expected an architecture file. Correct it.")

@@ -12,7 +12,9 @@ import msgspec
 
 from solver.cluster_values import parse_value, shown
 from solver.errors import InputError
-from solver.wording import quoted, suggestion, within_sentence
+from solver.small_file import read_small
+from solver.wording import quoted, suggestion
+from tensors.text import within_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TomlKind", "read_toml_text", "toml_tables"]
 
-_LARGEST_FILE = 4 * 2**20
+_MOST_MIB = 4
 
 _SYNTAX_PLACE = re.compile(r"(?P<problem>.*) \(at (?P<place>line \d+, column \d+|end of document)\)", re.DOTALL)
 _WRONG_TYPE = re.compile(r"Expected `(?P<wanted>[^`]*)`, got `[^`]*`")
@@ -57,23 +59,11 @@ def read_toml_text(path: Path, kind: TomlKind) -> str:
     Raises:
         InputError: the file cannot be read, is too large, or is not UTF-8.
     """
-    where = str(path)
-    try:
-        with path.open("rb") as file:
-            content = file.read(_LARGEST_FILE + 1)
-    except IsADirectoryError:
-        raise InputError(where, f"it is a folder; expected {kind.name} in TOML. Name the file.") from None
-    except FileNotFoundError:
-        raise InputError(where, f"there is no such file; expected {kind.name} in TOML. Check the path.") from None
-    except OSError as error:
-        reason = (error.strerror or type(error).__name__).lower()
-        raise InputError(where, f"{reason}; expected {kind.name} that can be read. Check the path.") from None
-    if len(content) > _LARGEST_FILE:
-        raise InputError(where, f"it is larger than 4 MiB; expected {kind.name} in TOML. Check the path.")
+    content = read_small(path, _MOST_MIB, f"{kind.name} in TOML")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InputError(f"{where}, byte {error.start}", "not UTF-8; expected TOML text. Save it as UTF-8.") from None
+        raise InputError(f"{path}, byte {error.start}", "not UTF-8; expected TOML text. Save it as UTF-8.") from None
 
 
 def toml_tables(text: str, where: str, kind: TomlKind, tables: type[Tables]) -> Tables:

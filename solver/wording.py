@@ -9,18 +9,15 @@ from tensors.units import format_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
 __all__ = [
     "counted",
     "either",
     "exact_size",
-    "file_name",
     "quoted",
     "several",
     "shortened",
     "suggestion",
-    "within_sentence",
 ]
 
 _LONGEST_SHOWN = 40
@@ -62,13 +59,3 @@ def counted(number: int, noun: str) -> str:
 def several(names: Sequence[str], most: int = 8) -> str:
     """Return names between commas; of a long list the rest is counted."""
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
-
-
-def file_name(path: Path) -> str:
-    """Return what an error calls a file: its name, or the whole path of what is there and no regular file."""
-    return str(path) if path.exists() and not path.is_file() else path.name
-
-
-def within_sentence(text: str) -> str:
-    """Return text that began a sentence with its first letter small, unless that begins a word in capitals (JSON)."""
-    return text if text[1:2].isupper() else text[:1].lower() + text[1:]

@@ -19,7 +19,7 @@ import msgspec
 from tensors.errors import FormatError
 from tensors.header import FileHeader, Prefix, StoredTensor
 from tensors.json_pieces import OBJECTS, TEXTS, MalformedError, Piece, pieces
-from tensors.text import quoted, shown_shape
+from tensors.text import decoder_problem, quoted, shown_shape
 from tensors.types import SAFETENSORS_BITS
 
 if TYPE_CHECKING:
@@ -144,8 +144,8 @@ class _Text:
             problem = f'"__metadata__" {error.problem}; expected an object of strings. The file is damaged.'
             raise FormatError(self.location, error.position, problem) from None
         except _UNDECODABLE as error:
-            problem = f'"__metadata__" is not an object of strings ({error}); expected one. The file is damaged.'
-            raise FormatError(self.location, value.start, problem) from None
+            problem = f'"__metadata__" is not an object of strings: {decoder_problem(error)}'
+            raise FormatError(self.location, value.start, f"{problem}; expected one. The file is damaged.") from None
 
     def _some(self, piece: Piece) -> _Some:
         try:
@@ -164,9 +164,9 @@ class _Text:
                 _decode_entries((b"{" + entry[1] + b":" + entry[2] + b"}").decode())
             except _UNDECODABLE as own:
                 name = quoted(entry[1].decode("utf-8", "replace")[1:-1])
-                return self.refuse(position, f"has no sound entry for {name} ({own})")
+                return self.refuse(position, f"has no sound entry for {name}: {decoder_problem(own)}")
             position = entry.end()
-        return self.refuse(position, f"cannot be decoded ({error})")
+        return self.refuse(position, f"cannot be decoded: {decoder_problem(error)}")
 
 
 def _check(text: _Text, *, allow_unknown_types: bool) -> int:

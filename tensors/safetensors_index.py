@@ -9,6 +9,7 @@ import msgspec
 from tensors.errors import FormatError
 from tensors.header import whole
 from tensors.json_pieces import TEXTS, MalformedError, pieces
+from tensors.text import decoder_problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,7 +56,7 @@ class Index(NamedTuple):
         except MalformedError as error:
             raise _refuse(self.location, f"its weight_map {error.problem}") from None
         except _UNDECODABLE as error:
-            raise _refuse(self.location, f"its weight_map cannot be decoded ({error})") from None
+            raise _refuse(self.location, f"its weight_map cannot be decoded: {decoder_problem(error)}") from None
 
     def shards(self) -> set[str]:
         """Return the names of all files that the index lists.
@@ -86,7 +87,7 @@ def read_index(folder: Folder, name: str) -> Index:
     try:
         document = _decode_document(text)
     except _UNDECODABLE as error:
-        raise _refuse(location, f"is no index ({error})") from None
+        raise _refuse(location, f"is no index: {decoder_problem(error)}") from None
     stated = document.metadata.total_size if document.metadata else None
     return Index(name, location, memoryview(document.weight_map), stated)
 

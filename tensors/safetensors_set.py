@@ -13,7 +13,7 @@ from tensors.gathered import Gathered, shapes_of
 from tensors.header import whole
 from tensors.parts import CONFIG, INDEX_SUFFIX, listed, missing, part_name, set_of
 from tensors.safetensors_index import Index, read_index
-from tensors.text import quoted
+from tensors.text import decoder_problem, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,7 +78,7 @@ def _read_config(folder: Folder) -> dict[str, ConfigValue]:
             text = whole(source, _CONFIG_LIMIT_BYTES)
         config: dict[str, ConfigValue] = _decode_config(text)  # type: ignore[assignment]
     except _UNDECODABLE as error:
-        problem = f"is no config ({error}); expected a JSON object. Fetch it again."
+        problem = f"is no config: {decoder_problem(error)}; expected a JSON object. Fetch it again."
         raise FormatError(folder.join(CONFIG), 0, problem) from None
     return config
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-__all__ = ["quoted", "shown_shape"]
+__all__ = ["decoder_problem", "quoted", "shown_shape", "within_sentence"]
 
 _LONGEST = 80
+_LONGEST_PROBLEM = 200
 
 
 def quoted(text: str) -> str:
@@ -26,3 +27,20 @@ def shown_shape(shape: tuple[int, ...]) -> str:
     longest = 8
     more = ", …" if len(shape) > longest else ""
     return "[" + ", ".join(str(extent) for extent in shape[:longest]) + more + "]"
+
+
+def within_sentence(text: str) -> str:
+    """Return text that began a sentence with its first letter small, unless that begins a word in capitals (JSON)."""
+    return text if text[1:2].isupper() else text[:1].lower() + text[1:]
+
+
+def decoder_problem(error: Exception) -> str:
+    """Return what a decoder found as the middle of a sentence, with the path of where it was.
+
+    >>> decoder_problem(ValueError("Expected `int`, got `str` - at `$.nodes[0].count`"))
+    'expected `int`, got `str` at nodes[0].count'
+    """
+    problem, _, path = str(error).rpartition(" - at `$")
+    place = f" at {path.rstrip('`').removeprefix('[...]').removeprefix('.') or 'the top'}" if problem else ""
+    said = within_sentence(problem or path)
+    return f"{said if len(said) <= _LONGEST_PROBLEM else said[:_LONGEST_PROBLEM] + '…'}{place}"

@@ -44,6 +44,16 @@ def test_inspect_imports_no_solver_and_no_array_library(repository: Path, tmp_pa
     assert [] == heavy_modules(f"from solver.cli import main\nmain(['inspect', {str(path)!r}])", repository)
 
 
+def test_the_entry_point_imports_nothing_that_takes_long(repository: Path) -> None:
+    """An interrupt is answered only once it runs."""
+    code = "import sys\nbefore = set(sys.modules)\nimport solver.cli\nprint(sorted(set(sys.modules) - before))"
+    ran = subprocess.run(
+        [sys.executable, "-c", code], cwd=repository, capture_output=True, text=True, check=True, timeout=60
+    )
+
+    assert "['__future__', 'solver', 'solver.cli']\n" == ran.stdout
+
+
 @pytest.mark.parametrize("package", ["tensors", "solver"])
 def test_importing_a_package_is_light(package: str, repository: Path) -> None:
     assert [] == heavy_modules(f"import {package}", repository)

@@ -18,7 +18,7 @@ class AbsentDataError(PublicDataError):
     """A public file is not there, which is said and leaves out what is made of it."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(f"{path.name}: No such file or directory. docs/benchmarks.md names the folder of data.")
+        super().__init__(f"{path.name}: no such file or directory. docs/benchmarks.md names the folder of data.")
         self.path = path
 
 

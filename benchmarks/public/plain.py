@@ -8,6 +8,7 @@ import msgspec
 
 from benchmarks.public.folder import AbsentDataError, PublicDataError
 from solver.problem import Ends, Link, Links, Problem, Rules
+from tensors.text import decoder_problem
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,7 +31,8 @@ def read_json(path: Path, form: type[_Form]) -> _Form:
     try:
         return msgspec.json.decode(read_text(path), type=form)
     except msgspec.DecodeError as error:
-        raise PublicDataError(f"{path.name}: {error}. docs/benchmarks.md names the folder of data.") from error
+        problem = decoder_problem(error)
+        raise PublicDataError(f"{path.name}: {problem}. docs/benchmarks.md names the folder of data.") from error
 
 
 def read_text(path: Path) -> str:
@@ -45,7 +47,8 @@ def read_text(path: Path) -> str:
     except FileNotFoundError as error:
         raise AbsentDataError(path) from error
     except OSError as error:
-        raise PublicDataError(f"{path.name}: {error.strerror}. docs/benchmarks.md names the folder of data.") from error
+        problem = (error.strerror or type(error).__name__).lower()
+        raise PublicDataError(f"{path.name}: {problem}. docs/benchmarks.md names the folder of data.") from error
     except UnicodeDecodeError as error:
         raise PublicDataError(f"{path.name}: no UTF-8 at byte {error.start}; expected text. Get it again.") from error
 

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from solver.claim import read_claim
+from solver.cli.exit_code import ExitCode
 from solver.cli.output import paint, write_document, write_text
 from solver.cli.reading import ReadOptions
-from solver.cli.run import ExitCode
 from solver.cli.search_flags import LimitOptions
 from solver.effort import Effort
 from solver.recheck import Finding, findings, reproved, same_model
 from solver.report.terminal import sentence_lines
+from solver.wording import counted
 
 if TYPE_CHECKING:
     from solver.claim import Claim
@@ -51,9 +52,9 @@ def check(
         reproof = reproved(claim, effort)
         found.extend(reproof.findings)
     if json:
-        write_document(_document(claim, found, reproof))
+        write_document(_document(plan.name, claim, found, reproof))
     else:
-        write_text(_text(claim, found, reproof, paint()))
+        write_text(_text(plan.name, found, reproof, paint()))
     return _code(found, reproof)
 
 
@@ -65,10 +66,10 @@ def _code(found: list[Finding], reproof: Reproof | None) -> ExitCode:
     return ExitCode.ANSWERED if reproof is None or reproof.reached else ExitCode.NO_ANSWER
 
 
-def _document(claim: Claim, found: list[Finding], reproof: Reproof | None) -> dict[str, object]:
+def _document(name: str, claim: Claim, found: list[Finding], reproof: Reproof | None) -> dict[str, object]:
     return {
         "schema": CHECK_SCHEMA,
-        "plan": claim.where,
+        "plan": name,
         "outcome": claim.outcome.value,
         "holds": not found,
         "findings": [{"place": finding.place, "problem": finding.problem} for finding in found],
@@ -79,12 +80,12 @@ def _document(claim: Claim, found: list[Finding], reproof: Reproof | None) -> di
     }
 
 
-def _text(claim: Claim, found: list[Finding], reproof: Reproof | None, paint: Paint) -> str:
+def _text(name: str, found: list[Finding], reproof: Reproof | None, paint: Paint) -> str:
     if found:
-        lines = [f"{claim.where}: the plan does not stand; {len(found)} finding(s)."]
+        lines = [f"{name}: the plan does not stand; {counted(len(found), 'finding')}."]
         lines += [f"  {finding.place}: {finding.problem}" for finding in found]
     else:
-        lines = [f"{claim.where}: the plan stands; every figure follows from its own inputs."]
+        lines = [f"{name}: the plan stands; every figure follows from its own inputs."]
     if reproof is not None:
         solution = reproof.solution
         proofs = ", ".join(f"{level.objective.name} by {level.proof}" for level in solution.levels)

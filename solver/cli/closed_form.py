@@ -8,10 +8,10 @@ from cyclopts import Parameter
 
 from solver.cli.closed_form_flags import FactorOptions, RouteOptions, SeamOptions, SourceOptions, TierOptions
 from solver.cli.closed_form_inputs import Asked, asked, memories, pool_notes, prefill_tokens, seam_widths
+from solver.cli.exit_code import ExitCode
 from solver.cli.inputs import cluster_of
 from solver.cli.output import OutputOptions, paint, write_document, write_table, write_text
 from solver.cli.reading import MODEL, ReadOptions
-from solver.cli.run import ExitCode
 from solver.cli.search_flags import LimitOptions
 from solver.cli.shared_flags import ClusterOptions, WorkloadOptions
 from solver.closed_form import MemoryView, plan_all_tiers, plan_route, plan_seams

@@ -8,12 +8,12 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from solver.cli.exit_code import ExitCode
 from solver.cli.output import OutputOptions, paint, write_document, write_note, write_table, write_text
 from solver.cli.plan import MODEL_OR_EXAMPLE, exit_code
 from solver.cli.progress import shown_progress
 from solver.cli.question import question_of
 from solver.cli.reading import ReadOptions
-from solver.cli.run import ExitCode
 from solver.cli.search_flags import LimitOptions, ObjectiveOptions, RuleOptions
 from solver.cli.shared_flags import ClusterOptions, EngineOptions, ProblemOptions, WorkloadOptions
 from solver.comparison import compare as compared

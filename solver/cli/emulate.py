@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from solver.cli.exit_code import ExitCode
 from solver.cli.output import OutputOptions, paint, write_document, write_table, write_text
 from solver.cli.reading import ReadOptions
-from solver.cli.run import ExitCode
 from solver.cli.values import one
 from solver.errors import UsageError
 from solver.report.emulation_json import emulation_document

@@ -9,9 +9,9 @@ import msgspec
 from cyclopts import Parameter
 
 from solver.claim import read_claim
+from solver.cli.exit_code import ExitCode
 from solver.cli.output import document_text, paint, write_note, write_text
 from solver.cli.reading import ReadOptions
-from solver.cli.run import ExitCode
 from solver.cli.values import choice
 from solver.cluster_document import cluster_from_document
 from solver.engines.commands import Refusal, Run
@@ -26,6 +26,7 @@ from solver.report.terminal import escape
 from solver.workload import AUTOMATIC_WIDTH, USUAL_CHOICES, Choices, EngineName, IndexerRule, Offload, Workload
 from tensors.errors import TensorsError
 from tensors.sources import has_scheme
+from tensors.text import decoder_problem
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -184,7 +185,9 @@ def _read(claim: Claim) -> tuple[_Document, Any]:
     try:
         return msgspec.convert(claim.said, _Document), claim.said["inputs"]["cluster"]
     except msgspec.ValidationError as error:
-        raise InputError(claim.where, f"{error}; expected the plan of a model on a cluster. Plan again.") from None
+        raise InputError(
+            claim.where, f"{decoder_problem(error)}; expected the plan of a model on a cluster. Plan again."
+        ) from None
 
 
 def _inventory(claim: Claim, path: str | None, reading: ReadOptions, *, named: bool) -> Inventory | None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from solver.cli.exit_code import ExitCode
 from solver.cli.files import write_file
 from solver.cli.output import document_text, paint, write_note, write_table, write_text
 from solver.cli.progress import shown_progress
-from solver.cli.run import ExitCode
 from solver.cli.search_flags import FrontierOptions, ObjectiveOptions
 from solver.errors import UsageError
 from solver.frontier import Point, best_by_nodes, unbeaten

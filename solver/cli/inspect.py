@@ -6,9 +6,9 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from solver.cli.exit_code import ExitCode
 from solver.cli.output import OutputOptions, paint, write_document, write_table, write_text
 from solver.cli.reading import MODEL, ReadOptions
-from solver.cli.run import ExitCode
 from solver.cli.values import choice
 from solver.report.inventory_json import inventory_document, tensor_documents
 from solver.report.inventory_tables import View, inventory_table

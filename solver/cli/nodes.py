@@ -7,9 +7,9 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from solver.cli.exit_code import ExitCode
 from solver.cli.files import check_folder, write_file
 from solver.cli.output import write_document, write_note, write_text
-from solver.cli.run import ExitCode
 from solver.cli.values import node_name, one
 from solver.cluster_document import cluster_document
 from solver.cluster_file import parse_cluster

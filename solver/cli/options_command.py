@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from solver.cli.exit_code import ExitCode
 from solver.cli.options_flags import AskedMethod, OptionsOutput, PoolOptions, RequestOptions
 from solver.cli.options_question import OptionsQuestion, options_question
 from solver.cli.output import paint, write_document, write_note, write_table, write_text
 from solver.cli.reading import MODEL_HELP, ReadOptions
-from solver.cli.run import ExitCode
 from solver.cli.shared_flags import ClusterOptions
 from solver.effort import Effort
 from solver.errors import UsageError

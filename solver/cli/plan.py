@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from solver.cli.alternatives import best_question
+from solver.cli.exit_code import ExitCode
 from solver.cli.files import check_apart, check_folder, write_file
 from solver.cli.output import document_text, paint, write_note, write_text
 from solver.cli.progress import shown_progress
 from solver.cli.question import Question
 from solver.cli.reading import MODEL_HELP, ReadOptions
-from solver.cli.run import ExitCode
 from solver.cli.search_flags import FrontierOptions, LimitOptions, ObjectiveOptions, RuleOptions
 from solver.cli.shared_flags import ClusterOptions, EngineOptions, PlanOutputOptions, ProblemOptions, WorkloadOptions
 from solver.effort import Effort
@@ -163,6 +163,9 @@ def _choices(question: Question) -> tuple[tuple[str, str | int | float | None], 
     if question.setting is None:
         return ()
     choices = question.setting.choices
+    excluded = () if question.variants is None else question.variants.rules.exclude
+    # Where machines have devices, what is excluded is none of the problem's.
+    named = (("exclude", ",".join(excluded)),) if excluded and not question.problem.rules.exclude else ()
     if question.problem.is_plain and choices == USUAL_CHOICES:
-        return ()
-    return (("offload", choices.offload.value), ("tensor_parallel", choices.width or "auto"))
+        return named
+    return (("offload", choices.offload.value), ("tensor_parallel", choices.width or "auto"), *named)

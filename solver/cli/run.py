@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from enum import IntEnum
 from typing import TYPE_CHECKING
 
 from cyclopts import CycloptsError
 
 from solver.cli.application import application
+from solver.cli.exit_code import INTERRUPTED_EARLY, ExitCode
 from solver.cli.output import write_note
 from solver.cli.usage import usage_sentence
 from solver.errors import AuditError, SolverError, UsageError
@@ -19,36 +19,32 @@ from tensors.errors import TensorsError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["ExitCode", "main"]
-
+__all__ = ["main"]
 
 _DEBUG = "--debug"
-
-
-class ExitCode(IntEnum):
-    """What a command says to the shell."""
-
-    ANSWERED = 0
-    ANSWER_IS_NO = 1
-    BAD_INPUT = 2
-    NO_ANSWER = 3
-    BUG = 70
-    INTERRUPTED = 130
-    NOBODY_READS = 141
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line on these arguments (those of the process if None) and return the exit code."""
     tokens = list(sys.argv[1:] if arguments is None else arguments)
     tokens, debug = _take_debug(tokens)
-    _carry_every_character()
+    _open_streams()
+    try:
+        return _answered(tokens, debug=debug)
+    except (BrokenPipeError, SystemExit):
+        # Help is written by rich, which turns the one into the other. The interpreter flushes once more at its end, and
+        # would complain then.
+        for stream in (sys.stdout, sys.stderr):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        return ExitCode.NOBODY_READS
+
+
+def _answered(tokens: list[str], *, debug: bool) -> int:
     try:
         code = _command(tokens)
         sys.stdout.flush()
     except BrokenPipeError:
-        # The interpreter flushes once more at its end, and would complain then.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return ExitCode.NOBODY_READS
+        raise
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - whatever it is, a person gets one line
         if debug:
             traceback.print_exception(error)
@@ -71,10 +67,12 @@ def _take_debug(tokens: list[str]) -> tuple[list[str], bool]:
     return [*ours, *tokens[end:]], len(ours) < end
 
 
-def _carry_every_character() -> None:
-    """Write what the terminal's encoding lacks as escapes rather than fail half way."""
-    for stream in (sys.stdout, sys.stderr):
-        reconfigure = getattr(stream, "reconfigure", None)
+def _open_streams() -> None:
+    """Write what the terminal's encoding lacks as escapes rather than fail half way, and to nowhere what is closed."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8"))
+        reconfigure = getattr(getattr(sys, name), "reconfigure", None)
         if reconfigure is not None:
             reconfigure(errors="backslashreplace")
 
@@ -82,7 +80,7 @@ def _carry_every_character() -> None:
 def _judge(error: BaseException) -> tuple[ExitCode, str]:
     match error:
         case KeyboardInterrupt():
-            return ExitCode.INTERRUPTED, "layerfit: interrupted before there was an answer."
+            return ExitCode.INTERRUPTED, INTERRUPTED_EARLY
         case CycloptsError():
             return ExitCode.BAD_INPUT, usage_sentence(error)
         case AuditError():

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from solver.cli.exit_code import ExitCode
 from solver.cli.output import OutputOptions, paint, write_document, write_table, write_text
-from solver.cli.run import ExitCode
 from solver.report.table import Table
 from solver.report.table_text import table_lines
 from solver.report.terminal import escape

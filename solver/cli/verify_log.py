@@ -7,8 +7,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from solver.cli.exit_code import ExitCode
 from solver.cli.output import OutputOptions, paint, write_document, write_note, write_table, write_text
-from solver.cli.run import ExitCode
 from solver.cli.values import each
 from solver.engines.logs.compare import compare
 from solver.engines.logs.predictions import read_expected

@@ -14,7 +14,7 @@ from solver.errors import InputError
 from solver.options.artifact import SAFETENSORS, Artifact, Shape
 from solver.options.foreign import files_of, read_whole
 from solver.options.quantisation import quant_of
-from solver.wording import shortened, within_sentence
+from tensors.text import decoder_problem
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["read_cards"]
 
 _WHAT: Final = "model cards of exo"
-_LONGEST_PROBLEM: Final = 200
 
 _Bytes = Annotated[int, msgspec.Meta(ge=1, le=2**60)]
 _Heads = Annotated[int, msgspec.Meta(ge=0, le=2**20)]
@@ -108,5 +107,4 @@ def _artifact(name: str, size_bytes: int, kv_heads: int, quantization: str, cach
 
 
 def _refusal(path: Path, error: Exception) -> InputError:
-    problem = shortened(str(error), _LONGEST_PROBLEM)
-    return InputError(str(path), f"{within_sentence(problem)}; expected {_WHAT}. Check the file.")
+    return InputError(str(path), f"{decoder_problem(error)}; expected {_WHAT}. Check the file.")

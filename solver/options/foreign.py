@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from solver.errors import InputError
+from solver.small_file import read_small
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = ["files_of", "read_whole"]
 
-_LARGEST_FILE: Final = 16 * 2**20
+_MOST_MIB: Final = 16
 _MOST_FILES: Final = 10_000
 
 
@@ -39,12 +40,4 @@ def read_whole(path: Path, what: str) -> bytes:
     Raises:
         InputError: it cannot be read, or is larger than such files are.
     """
-    try:
-        with path.open("rb") as file:
-            content = file.read(_LARGEST_FILE + 1)
-    except OSError as error:
-        reason = (error.strerror or type(error).__name__).lower()
-        raise InputError(str(path), f"{reason}; expected {what}. Check the path.") from None
-    if len(content) > _LARGEST_FILE:
-        raise InputError(str(path), f"it is larger than 16 MiB; expected {what}. Check the path.")
-    return content
+    return read_small(path, _MOST_MIB, what)

@@ -18,7 +18,7 @@ from solver.cluster import Cluster, ClusterNode, GpuGroup, Reserve
 from solver.errors import InputError
 from solver.options.foreign import files_of, read_whole
 from solver.options.pool import GB
-from solver.wording import shortened, within_sentence
+from tensors.text import decoder_problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 __all__ = ["read_workers"]
 
 _WHAT: Final = "worker descriptions of GPUStack in JSON"
-_LONGEST_PROBLEM: Final = 200
 _MAKERS: Final = re.compile(r"^(nvidia|amd|apple|intel)\s+", re.IGNORECASE)
 _BACKENDS: Final = {"cuda": "CUDA0", "rocm": "ROCm0", "musa": "MUSA0", "mps": "MTL0"}
 
@@ -90,8 +89,7 @@ def _worker(path: Path) -> _Worker:
     try:
         return msgspec.json.decode(read_whole(path, _WHAT), type=_Worker)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        problem = shortened(str(error), _LONGEST_PROBLEM)
-        raise InputError(str(path), f"{within_sentence(problem)}; expected {_WHAT}. Check the file.") from None
+        raise InputError(str(path), f"{decoder_problem(error)}; expected {_WHAT}. Check the file.") from None
 
 
 def _node(worker: _Worker, policy: Policy) -> ClusterNode:

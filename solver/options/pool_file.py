@@ -18,7 +18,9 @@ from solver.options.artifact import Artifact, Shape
 from solver.options.policy import DEFAULT_POLICY, Overhead, Policy
 from solver.options.pool import GB, PoolNode, memory_from_class
 from solver.options.quantisation import quant_of
-from solver.wording import quoted, shortened, within_sentence
+from solver.small_file import read_small
+from solver.wording import quoted, shortened
+from tensors.text import decoder_problem
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,8 +29,7 @@ __all__ = ["SCHEMA", "PoolFile", "pool_from_bytes", "read_pool"]
 
 SCHEMA: Final = "layerfit/pool/1"
 
-_LARGEST_FILE: Final = 64 * 2**20
-_LONGEST_PROBLEM: Final = 200
+_MOST_MIB: Final = 64
 # Far more than any rack has; widths and counts of nodes are tried one by one.
 _MOST_CARDS: Final = 1024
 _MOST_NODES: Final = 100_000
@@ -108,15 +109,7 @@ def read_pool(path: Path) -> PoolFile:
     Raises:
         InputError: the file cannot be read, is no JSON, or breaks the document's rules; the message names the path.
     """
-    try:
-        with path.open("rb") as file:
-            content = file.read(_LARGEST_FILE + 1)
-    except OSError as error:
-        reason = (error.strerror or type(error).__name__).lower()
-        raise InputError(str(path), f"{reason}; expected a {SCHEMA} document. Check the path.") from None
-    if len(content) > _LARGEST_FILE:
-        raise InputError(str(path), f"it is larger than 64 MiB; expected a {SCHEMA} document. Check the path.")
-    return pool_from_bytes(content, str(path))
+    return pool_from_bytes(read_small(path, _MOST_MIB, f"a {SCHEMA} document"), str(path))
 
 
 def pool_from_bytes(content: bytes, where: str) -> PoolFile:
@@ -128,8 +121,7 @@ def pool_from_bytes(content: bytes, where: str) -> PoolFile:
     try:
         document = msgspec.json.decode(content, type=_Document)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ArithmeticError) as error:
-        problem = shortened(str(error), _LONGEST_PROBLEM)
-        raise InputError(where, f"{within_sentence(problem)}; expected a {SCHEMA} document. Correct it.") from None
+        raise InputError(where, f"{decoder_problem(error)}; expected a {SCHEMA} document. Correct it.") from None
     if document.schema != SCHEMA:
         raise InputError(f"{where}, schema", f"{quoted(document.schema)}; expected {SCHEMA}. Correct it.")
     if document.artifacts is not None and (document.shape is None or document.context is None):

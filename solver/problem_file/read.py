@@ -10,7 +10,8 @@ from solver.errors import InputError
 from solver.problem_file.build import problem_of
 from solver.problem_file.document import SCHEMA, Document
 from solver.problem_file.write import problem_to_document
-from solver.wording import file_name, shortened
+from solver.small_file import read_small
+from tensors.text import decoder_problem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["checked", "problem_from_bytes", "problem_from_document", "read_problem"]
 
-_LONGEST_PROBLEM = 200
+_MOST_MIB = 256
 
 
 def read_problem(path: Path) -> Problem:
@@ -29,13 +30,7 @@ def read_problem(path: Path) -> Problem:
     Raises:
         InputError: the file cannot be read, is no JSON, or breaks the document's rules; the message names the path.
     """
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise InputError(
-            file_name(path), f"{error.strerror or error}; expected a {SCHEMA} document. Check the path."
-        ) from None
-    return problem_from_bytes(content, file_name(path))
+    return problem_from_bytes(read_small(path, _MOST_MIB, f"a {SCHEMA} document"), str(path))
 
 
 def problem_from_bytes(content: bytes, where: str) -> Problem:
@@ -47,7 +42,7 @@ def problem_from_bytes(content: bytes, where: str) -> Problem:
     try:
         document = msgspec.json.decode(content, type=Document)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise InputError(where, _sentence(str(error))) from None
+        raise _refusal(where, error) from None
     return problem_of(document, where)
 
 
@@ -60,7 +55,7 @@ def problem_from_document(document: Mapping[str, Any], where: str) -> Problem:
     try:
         return problem_of(msgspec.convert(document, type=Document), where)
     except msgspec.ValidationError as error:
-        raise InputError(where, _sentence(str(error))) from None
+        raise _refusal(where, error) from None
 
 
 def checked(problem: Problem, where: str) -> Problem:
@@ -72,8 +67,5 @@ def checked(problem: Problem, where: str) -> Problem:
     return problem_from_document(problem_to_document(problem), where)
 
 
-def _sentence(problem: str) -> str:
-    """Turn the decoder's message, whose path starts with `$`, into the house form."""
-    text, _, path = problem.partition(" - at `")
-    where = f" at {path.rstrip('`').removeprefix('$').removeprefix('.') or 'the top'}" if path else ""
-    return f"{shortened(text, _LONGEST_PROBLEM)}{where}; expected a {SCHEMA} document. Correct it."
+def _refusal(where: str, error: Exception) -> InputError:
+    return InputError(where, f"{decoder_problem(error)}; expected a {SCHEMA} document. Correct it.")

@@ -22,6 +22,8 @@ __all__ = ["explanation_text", "options_text"]
 
 _MOST_LINES = 40
 _NUMBERS = frozenset({0, 3, 4, 5, 7})
+_ARTIFACT, _KEYS = 1, 3
+_UNBROKEN = "\N{NO-BREAK SPACE}"
 
 
 def options_text(lines: Sequence[Line], notes: Sequence[str], paint: Paint) -> str:
@@ -29,9 +31,7 @@ def options_text(lines: Sequence[Line], notes: Sequence[str], paint: Paint) -> s
     if not lines:
         verdict = paint("✗ Nothing here can be served on these nodes.", Style.BAD)
         return "\n".join([verdict, *_notes(notes, paint)]) + "\n"
-    rows: list[list[Cell]] = [[Styled(title, Style.TITLE) for title in _titles(lines)]]
-    rows.extend(_row(line) for line in lines[:_MOST_LINES])
-    text = [*_verdict(lines, paint), "", *columns(rows, _NUMBERS, paint, keys=3)]
+    text = [*_verdict(lines, paint), "", *_table(lines, paint)]
     if len(lines) > _MOST_LINES:
         text.append(f"… and {len(lines) - _MOST_LINES:,} more lines, all in --json and --format csv.")
     return "\n".join([*text, *_legend(lines, paint), *_notes(notes, paint)]) + "\n"
@@ -43,6 +43,17 @@ def explanation_text(line: Line, sentences: Sequence[str], paint: Paint) -> str:
     title = f"#{line.rank}  {option.artifact.name}  on  {option.place.label}"
     shown = [part for text in sentences for part in sentence_lines(text, paint, indent=2)]
     return "\n".join([*sentence_lines(title, paint, indent=2, style=Style.TITLE), "", *shown]) + "\n"
+
+
+def _table(lines: Sequence[Line], paint: Paint) -> list[str]:
+    """Return the table, without a column for the artifact where there is one and the verdict names it."""
+    rows: list[list[Cell]] = [[Styled(title, Style.TITLE) for title in _titles(lines)]]
+    rows.extend(_row(line) for line in lines[:_MOST_LINES])
+    keys, numbers = _KEYS, _NUMBERS
+    if best_line(lines) is not None and len({line.leading.artifact.name for line in lines}) == 1:
+        rows = [[*row[:_ARTIFACT], *row[_ARTIFACT + 1 :]] for row in rows]
+        keys, numbers = _KEYS - 1, frozenset(number - (number > _ARTIFACT) for number in _NUMBERS)
+    return [text.replace(_UNBROKEN, " ") for text in columns(rows, numbers, paint, keys=keys)]
 
 
 def _titles(lines: Sequence[Line]) -> tuple[str, ...]:
@@ -68,7 +79,7 @@ def _row(line: Line) -> list[Cell]:
     return [
         str(line.rank),
         escape(option.artifact.name),
-        escape(option.place.label),
+        escape(option.place.label).replace(" × ", f"{_UNBROKEN}×{_UNBROKEN}"),
         "" if line.simple is None else _amounts(line.simple),
         _solver(line),
         "?" if bits is None else f"{float(bits):.2f}",

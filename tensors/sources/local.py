@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Self
 from tensors.errors import SourceError
 from tensors.sources.hub_sets import selected, sets_of
 from tensors.sources.protocols import MOST_AT_ONCE_BYTES, is_plain
+from tensors.text import within_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -167,5 +168,5 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
 def _refusal(error: OSError | ValueError) -> str:
     if isinstance(error, FileNotFoundError):
         return "there is no such file; expected a model file. Check the path."
-    reason = getattr(error, "strerror", None) or str(error)
-    return f"cannot be read ({reason}); expected a file that you may read. Check its permissions and the disk."
+    reason = within_sentence(getattr(error, "strerror", None) or str(error))
+    return f"cannot be read: {reason}; expected a file that you may read. Check its permissions and the disk."

@@ -16,7 +16,7 @@ from tensors.synthetic.gguf_files import write_gguf
 from tensors.synthetic.registry import MODELS, Model
 from tensors.synthetic.safetensors_files import write_safetensors
 from tensors.synthetic.shapes import GroupedShape, LatentExpertShape, MixtureShape
-from tensors.text import quoted
+from tensors.text import quoted, within_sentence
 
 if TYPE_CHECKING:
     import os
@@ -53,7 +53,8 @@ def write(name: str, folder: str | os.PathLike[str]) -> tuple[Path, ...]:
                     )
             return tuple(file.rename(place / file.name) for file in written)
     except OSError as error:
-        raise SourceError(str(place), f"cannot be written: {error.strerror}. Choose another folder.") from error
+        reason = within_sentence(error.strerror or type(error).__name__)
+        raise SourceError(str(place), f"cannot be written: {reason}. Choose another folder.") from error
 
 
 def example_inventory() -> Inventory:

@@ -183,7 +183,7 @@ def test_the_command_prints_what_changed_and_ends_with_1(tmp_path: Path, capsys:
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ("{", "a.jsonl, line 1: Input data was truncated. Expected a record."),
+        ("{", "a.jsonl, line 1: input data was truncated; expected a record. Run again."),
         (
             to_line(replace(PROVED, schema="layerfit/benchmark/0")),
             "a.jsonl, line 1: schema 'layerfit/benchmark/0'; expected layerfit/benchmark/1. Run again.",

@@ -81,7 +81,7 @@ def test_a_public_instance_whose_file_is_missing_is_a_failed_run(
         answered(asked)
     record = unfinished(asked, str(caught.value), 0.0)
 
-    assert "model_cards.json: No such file or directory. docs/benchmarks.md names the folder of data." == record.failure
+    assert "model_cards.json: no such file or directory. docs/benchmarks.md names the folder of data." == record.failure
     assert record.peak_mib is None
     validate_document(json.loads(to_line(record)))
 
@@ -97,7 +97,7 @@ def test_public_instances_whose_files_are_missing_are_left_out_of_a_run_and_name
     said = capsys.readouterr()
     assert "" == said.out
     assert said.err.startswith(
-        "exo-cards, mlx-community/Qwen3.5-397B-A17B-8bit is left out: model_cards.json: No such file or directory. "
+        "exo-cards, mlx-community/Qwen3.5-397B-A17B-8bit is left out: model_cards.json: no such file or directory. "
         "docs/benchmarks.md names the folder of data.\n"
     )
 

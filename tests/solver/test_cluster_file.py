@@ -255,7 +255,7 @@ def test_a_file_below_a_file_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         read_cluster(path)
 
-    assert f"{path}: not a directory; expected a cluster file that can be read. Check the path." == str(caught.value)
+    assert f"{path}: not a directory; expected a cluster file in TOML. Check the path." == str(caught.value)
 
 
 def test_bytes_that_are_no_text_are_refused_with_their_place(tmp_path: Path) -> None:

@@ -146,37 +146,37 @@ REFUSALS: list[tuple[dict[str, Any], str]] = [
         with_(schema="layerfit/plan/1"),
         'p.json, schema: "layerfit/plan/1" is not read; expected "layerfit/problem/1". Convert it.',
     ),
-    (with_(speed=1), f"p.json: Object contains unknown field `speed`; {EXPECTED}"),
+    (with_(speed=1), f"p.json: object contains unknown field `speed`; {EXPECTED}"),
     (
         {"schema": "layerfit/problem/1", "nodes": SMALL["nodes"]},
-        f"p.json: Object missing required field `blocks`; {EXPECTED}",
+        f"p.json: object missing required field `blocks`; {EXPECTED}",
     ),
-    (with_(blocks=[]), f"p.json: Expected `array` of length >= 1 at blocks; {EXPECTED}"),
-    (with_(blocks=[{}]), f"p.json: Object missing required field `weight_bytes` at blocks[0]; {EXPECTED}"),
-    (with_(blocks=[{"weight_bytes": -1}]), f"p.json: Expected `int` >= 0 at blocks[0].weight_bytes; {EXPECTED}"),
+    (with_(blocks=[]), f"p.json: expected `array` of length >= 1 at blocks; {EXPECTED}"),
+    (with_(blocks=[{}]), f"p.json: object missing required field `weight_bytes` at blocks[0]; {EXPECTED}"),
+    (with_(blocks=[{"weight_bytes": -1}]), f"p.json: expected `int` >= 0 at blocks[0].weight_bytes; {EXPECTED}"),
     (
         with_(blocks=[{"weight_bytes": 1.5}]),
-        f"p.json: Expected `int`, got `float` at blocks[0].weight_bytes; {EXPECTED}",
+        f"p.json: expected `int`, got `float` at blocks[0].weight_bytes; {EXPECTED}",
     ),
     (
         with_(blocks=[{"weight_bytes": True}]),
-        f"p.json: Expected `int`, got `bool` at blocks[0].weight_bytes; {EXPECTED}",
+        f"p.json: expected `int`, got `bool` at blocks[0].weight_bytes; {EXPECTED}",
     ),
     (
         with_(blocks=[{"weight_bytes": 2**60 + 1}]),
-        f"p.json: Expected `int` <= 1152921504606846976 at blocks[0].weight_bytes; {EXPECTED}",
+        f"p.json: expected `int` <= 1152921504606846976 at blocks[0].weight_bytes; {EXPECTED}",
     ),
     (
         with_(nodes=[{"name": "", "budget_bytes": 1}]),
-        f"p.json: Expected `str` of length >= 1 at nodes[0].name; {EXPECTED}",
+        f"p.json: expected `str` of length >= 1 at nodes[0].name; {EXPECTED}",
     ),
     (
         with_(nodes=[{"name": "a", "budget_bytes": 1, "count": 0}]),
-        f"p.json: Expected `int` >= 1 at nodes[0].count; {EXPECTED}",
+        f"p.json: expected `int` >= 1 at nodes[0].count; {EXPECTED}",
     ),
     (
         with_(nodes=[{"name": "a", "budget_bytes": 1, "bytes_per_second": 0}]),
-        f"p.json: Expected `int` >= 1 at nodes[0].bytes_per_second; {EXPECTED}",
+        f"p.json: expected `int` >= 1 at nodes[0].bytes_per_second; {EXPECTED}",
     ),
     (
         with_(nodes=[{"name": "a", "budget_bytes": 1}, {"name": "a", "budget_bytes": 1}]),
@@ -212,7 +212,7 @@ REFUSALS: list[tuple[dict[str, Any], str]] = [
         with_(blocks=[{"weight_bytes": 2**60}] * 2, input_bytes=1),
         "p.json, blocks: the sum is 2305843009213693953 bytes; expected at most 2^61. Give sizes in bytes.",
     ),
-    (with_(links={"rate": 3}), f"p.json: Object contains unknown field `rate` at links; {EXPECTED}"),
+    (with_(links={"rate": 3}), f"p.json: object contains unknown field `rate` at links; {EXPECTED}"),
     (
         with_(links={"pairs": [{"from": "a", "to": "z"}]}),
         'p.json, links.pairs[0].to: no node is called "z"; expected one of "a", "b". Correct the name.',
@@ -222,7 +222,7 @@ REFUSALS: list[tuple[dict[str, Any], str]] = [
         "p.json, rules.pin[1]: block 2 is not there; expected 0 to 1. Correct it.",
     ),
     (with_(rules={"pin": [[0, "b"]]}), 'p.json, rules.pin[0]: "b" is 2 nodes; expected one of them. Write "b-1".'),
-    (with_(rules={"pin": [[0, 5]]}), f"p.json: Expected `str`, got `int` at rules.pin[0][1]; {EXPECTED}"),
+    (with_(rules={"pin": [[0, 5]]}), f"p.json: expected `str`, got `int` at rules.pin[0][1]; {EXPECTED}"),
     (
         with_(rules={"first": "z"}),
         'p.json, rules.first: no node is called "z"; expected one of "a", "b". Correct the name.',
@@ -236,8 +236,8 @@ REFUSALS: list[tuple[dict[str, Any], str]] = [
         with_(rules={"exclude": ["a", "z"]}),
         'p.json, rules.exclude[1]: no node is called "z"; expected one of "a", "b". Correct the name.',
     ),
-    (with_(rules={"max_nodes": 0}), f"p.json: Expected `int` >= 1 at rules.max_nodes; {EXPECTED}"),
-    (with_(rules={"min_blocks": 0}), f"p.json: Expected `int` >= 1 at rules.min_blocks; {EXPECTED}"),
+    (with_(rules={"max_nodes": 0}), f"p.json: expected `int` >= 1 at rules.max_nodes; {EXPECTED}"),
+    (with_(rules={"min_blocks": 0}), f"p.json: expected `int` >= 1 at rules.min_blocks; {EXPECTED}"),
 ]
 
 
@@ -258,14 +258,14 @@ def test_what_cannot_be_meant_is_one_line_with_its_path(document: dict[str, Any]
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "Input data was truncated"),
-        (b"{", "Input data was truncated"),
+        (b"", "input data was truncated"),
+        (b"{", "input data was truncated"),
         (b"layerfit", "JSON is malformed: invalid character (byte 0)"),
-        (b"[]", "Expected `object`, got `array`"),
-        (b'{"schema": "\xff"}', "Invalid UTF-8 encoded string"),
-        (b'{"blocks": ' + b"[" * 100_000, "Expected `object`, got `array` at blocks[0]"),
-        (b'{"' + b"x" * 100_000 + b'": 1}', "Object contains unknown field `" + "x" * 169 + "…"),
-        (b'{"input_bytes": ' + b"9" * 4000 + b"}", "Expected `int` <= 1152921504606846976 at input_bytes"),
+        (b"[]", "expected `object`, got `array`"),
+        (b'{"schema": "\xff"}', "invalid UTF-8 encoded string"),
+        (b'{"blocks": ' + b"[" * 100_000, "expected `object`, got `array` at blocks[0]"),
+        (b'{"' + b"x" * 100_000 + b'": 1}', "object contains unknown field `" + "x" * 169 + "…"),
+        (b'{"input_bytes": ' + b"9" * 4000 + b"}", "expected `int` <= 1152921504606846976 at input_bytes"),
     ],
     ids=["nothing", "half", "text", "an array", "no UTF-8", "deep", "a long key", "a long number"],
 )
@@ -287,15 +287,14 @@ def test_a_list_of_many_names_is_cut_short() -> None:
     )
 
 
-def test_a_file_is_named_by_its_name(tmp_path: Path) -> None:
+def test_a_file_is_named_by_its_path(tmp_path: Path) -> None:
     (tmp_path / "p.json").write_text(json.dumps(SMALL), encoding="utf-8")
 
     assert read(SMALL) == read_problem(tmp_path / "p.json")
     with pytest.raises(InputError) as caught:
         read_problem(tmp_path / "q.json")
-    assert "q.json: No such file or directory; expected a layerfit/problem/1 document. Check the path." == str(
-        caught.value
-    )
+    absent = f"{tmp_path / 'q.json'}: there is no such file"
+    assert f"{absent}; expected a layerfit/problem/1 document. Check the path." == str(caught.value)
 
 
 @pytest.mark.skipif(not Path("/dev/null").exists(), reason="no such device")
@@ -303,7 +302,7 @@ def test_what_is_no_regular_file_is_named_by_its_path() -> None:
     with pytest.raises(InputError) as caught:
         read_problem(Path("/dev/null"))
 
-    assert "/dev/null: Input data was truncated; expected a layerfit/problem/1 document. Correct it." == str(
+    assert "/dev/null: input data was truncated; expected a layerfit/problem/1 document. Correct it." == str(
         caught.value
     )
 

@@ -11,7 +11,7 @@ from solver.facts_file import read_facts
 from solver.options import DEFAULT_POLICY, read_pool
 from solver.options.exo import read_cards
 from solver.options.gpustack import read_workers
-from solver.wording import within_sentence
+from tensors.text import within_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Callable

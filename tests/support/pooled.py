@@ -23,7 +23,14 @@ if TYPE_CHECKING:
 
     from solver.objectives import Objective
 
-__all__ = ["best_pooled", "canonical_key", "every_pooled_placement", "pooled_problem", "pooled_problems"]
+__all__ = [
+    "best_pooled",
+    "canonical_key",
+    "crowded_problem",
+    "every_pooled_placement",
+    "pooled_problem",
+    "pooled_problems",
+]
 
 
 @dataclass
@@ -154,6 +161,54 @@ def pooled_problem(
         return problem
     problem = with_rules(problem, random)
     return replace(problem, rules=replace(problem.rules, apart=random.random() < 0.3))
+
+
+def crowded_problem(random: Random, most_blocks: int, most_devices: int) -> Problem:
+    """Draw a problem of one or two machines whose processor and cards need nearly all of the host memory."""
+    scale = random.choice((1, 1, 7, 10**10))
+    blocks = tuple(
+        replace(
+            block,
+            expert_bytes=block.weight_bytes * random.choice((1, 2, 3)) // 4,
+            expert_active_bytes=random.randint(0, block.active_bytes),
+        )
+        for block in _blocks(random, random.randint(3, most_blocks), scale)
+    )
+    output = random.choice((0, 2, 6)) * scale
+    ends = Ends(random.choice((0, 2)) * scale, output, random.choice((0, output)), random.choice((0, 1, 3)) * scale)
+    total = sum(block.weight_bytes + block.cache_bytes for block in blocks) + ends.input_bytes + ends.output_bytes
+    count = random.choice((1, 1, 2)) if most_devices > 2 else 1
+    machines = _Machines(random, total // most_devices + 1, timed=True)
+    for number in range(count):
+        left = most_devices - len(machines.nodes)
+        _crowded(machines, f"m{number}", left if number == count - 1 else left - 1, total // count)
+    problem = Problem(
+        blocks=blocks,
+        ends=ends,
+        nodes=tuple(machines.nodes),
+        activation_bytes=random.choice((0, 1, 5)),
+        context_tokens=None,
+        links=_links(random, machines.nodes) if random.random() < 0.4 else NO_LINKS,
+        rules=NO_RULES,
+        pools=tuple(machines.pools),
+        shapes=(),
+    )
+    return with_rules(problem, random) if random.random() < 0.3 else problem
+
+
+def _crowded(machines: _Machines, machine: str, devices: int, total: int) -> None:
+    """Add a processor and as many cards as there may be, and a host memory for about what they cannot hold."""
+    random = machines.random
+    cards = [int(total * random.uniform(0.1, 0.5))] * (devices - 1)
+    if random.random() < 0.6:
+        cards = [int(total * random.uniform(0.1, 0.5)) for _ in cards]
+    ram = max(int((total - sum(cards)) * random.uniform(0.8, 1.5)), 0)
+    host = machines.pool(machine, "ram", ram)
+    for number, size in enumerate(cards):
+        own = machines.pool(machine, f"card{number}", size)
+        machines.device(machine, f"{machine}-{number}", size, machines.draws((own,), (own,), host))
+    budget = ram if random.random() < 0.7 else ram * 3 // 4
+    machines.device(machine, f"{machine}-cpu", budget, machines.draws((host,), (f"{machine}/cpu",), None))
 
 
 def _blocks(random: Random, count: int, scale: int) -> tuple[Block, ...]:

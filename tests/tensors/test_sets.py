@@ -196,11 +196,11 @@ BROKEN = {
     ),
     "no map": (
         {INDEX: b"{}"},
-        f"memory/{INDEX}, byte 0: is no index (Object missing required field `weight_map`); {SUCH}",
+        f"memory/{INDEX}, byte 0: is no index: object missing required field `weight_map`; {SUCH}",
     ),
     "no JSON": (
         {INDEX: b"<html>"},
-        f"memory/{INDEX}, byte 0: is no index (JSON is malformed: invalid character (byte 0)); {SUCH}",
+        f"memory/{INDEX}, byte 0: is no index: JSON is malformed: invalid character (byte 0); {SUCH}",
     ),
     "an empty map": (
         index({}),
@@ -216,11 +216,11 @@ BROKEN = {
     ),
     "a config that is none": (
         SHARDS | index(WEIGHT_MAP) | {"config.json": b"[]"},
-        f"memory/config.json, byte 0: is no config (Expected `object`, got `array`); expected a JSON object. {AGAIN}",
+        f"memory/config.json, byte 0: is no config: expected `object`, got `array`; expected a JSON object. {AGAIN}",
     ),
     "a deep config": (
         SHARDS | index(WEIGHT_MAP) | {"config.json": b'{"a":' * 100_000},
-        f"memory/config.json, byte 0: is no config ({TOO_DEEP}); expected a JSON object. {AGAIN}",
+        f"memory/config.json, byte 0: is no config: {TOO_DEEP}; expected a JSON object. {AGAIN}",
     ),
     "a large config": (
         SHARDS | index(WEIGHT_MAP) | {"config.json": b" " * (2**20 + 1)},

@@ -167,4 +167,4 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     with pytest.raises(SourceError) as caught:
         synthetic.write("tiny", taken)
 
-    assert f"{taken}: cannot be written: File exists. Choose another folder." == str(caught.value)
+    assert f"{taken}: cannot be written: file exists. Choose another folder." == str(caught.value)

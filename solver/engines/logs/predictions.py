@@ -10,7 +10,9 @@ import msgspec
 
 from solver.engines.logs.amounts import Prediction, Unit
 from solver.errors import InputError
-from solver.wording import file_name, quoted, shortened
+from solver.small_file import read_small
+from solver.wording import quoted
+from tensors.text import decoder_problem
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,8 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Expected", "ExpectedKind", "expected_from_bytes", "read_expected"]
 
 _PLAN, _EMULATION = "layerfit/plan/1", "layerfit/emulation/1"
-_LARGEST_FILE = 256 * 2**20
-_LONGEST_PROBLEM = 200
+_MOST_MIB = 256
 
 _Amount = Annotated[int, msgspec.Meta(ge=-(2**60), le=2**60)]
 _Size = Annotated[int, msgspec.Meta(ge=0, le=2**60)]
@@ -109,16 +110,7 @@ def read_expected(path: Path) -> Expected:
     Raises:
         InputError: the file cannot be read, or is neither a plan nor an emulation.
     """
-    where = file_name(path)
-    try:
-        with path.open("rb") as file:
-            content = file.read(_LARGEST_FILE + 1)
-    except OSError as error:
-        reason = (error.strerror or type(error).__name__).lower()
-        raise InputError(where, f"{reason}; expected a {_PLAN} document. Check the path.") from None
-    if len(content) > _LARGEST_FILE:
-        raise InputError(where, f"it is larger than 256 MiB; expected a {_PLAN} document. Check the path.")
-    return expected_from_bytes(content, where)
+    return expected_from_bytes(read_small(path, _MOST_MIB, f"a {_PLAN} document"), str(path))
 
 
 def expected_from_bytes(content: bytes, where: str) -> Expected:
@@ -134,7 +126,7 @@ def expected_from_bytes(content: bytes, where: str) -> Expected:
         if schema == _PLAN:
             return _of_plan(msgspec.json.decode(content, type=_Plan), where)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        problem = shortened(str(error), _LONGEST_PROBLEM)
+        problem = decoder_problem(error)
         raise InputError(where, f"{problem}; expected a {_PLAN} or {_EMULATION} document. Write it again.") from None
     raise InputError(where, f"{quoted(schema)} is not read; expected {_PLAN} or {_EMULATION}. Name such a file.")
 

@@ -33,6 +33,8 @@ def read_log(path: Path) -> tuple[str, bool]:
             content = file.read(LOG_BYTES + 1)
     except IsADirectoryError:
         raise InputError(where, "it is a folder; expected a log. Name the file.") from None
+    except FileNotFoundError:
+        raise InputError(where, "there is no such file; expected a log. Check the path.") from None
     except OSError as error:
         reason = (error.strerror or type(error).__name__).lower()
         raise InputError(where, f"{reason}; expected a log that can be read. Check the path.") from None

@@ -14,6 +14,7 @@ import numpy as np
 
 from solver.exact.machines.algebra import nowhere, through
 from solver.exact.machines.cuts import cuts_of
+from solver.exact.machines.equals import first_of_equals
 from solver.exact.machines.seats import Seat
 from solver.exact.machines.trail import At, Onward, Trail, comes_later
 from solver.problem import Placement, Stage
@@ -48,6 +49,8 @@ def canonical_placement(search: MachineSearch, limits: Limits, spent: Callable[[
             # What is quicker than the limit could be traded for less on the host or fewer stages.
             continue
         placement = _walk(search, found, least)
+        if placement is None or not search.keeps(placement, limits):
+            placement = first_of_equals(found, least, spent)
         return placement if placement is not None and search.keeps(placement, limits) else None
     return None
 

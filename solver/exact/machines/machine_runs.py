@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from solver.exact.machines.runs import Steps, Tables
     from solver.exact.machines.sets import Sets
     from solver.exact.machines.stages import Prices, StageCosts
+    from solver.exact.machines.tight import Tight
     from solver.limits import Limits
     from solver.problem import Problem
 
@@ -42,7 +43,9 @@ class MachineRuns:
     """Costs of all runs on a machine: by state, and by how they are entered and left; what `ways` hold is outside's.
 
     `tables` bar runs that exceed a resource however they are arranged; `parts` bar none. The cheapest way to a run that
-    is not barred may begin with one that is: both are least figures, of different arrangements.
+    is not barred may begin with one that is: both are least figures, of different arrangements. `known` are runs for
+    which cost and use were weighed together, and what `ways` hold of them is their least cost. `budget_bytes` is that
+    of the resource whose use is the cost, None where it is not.
     """
 
     machine: Machine
@@ -53,9 +56,20 @@ class MachineRuns:
     parts: Tables
     ways: dict[Way, NDArray[np.int64]]
     uses: tuple[Use, ...]
+    budget_bytes: int | None
+    known: dict[tuple[Way, int, int], Tight]
 
-    def stages_of(self, way: Way, start: int, end: int) -> list[tuple[int, int, int]]:
-        """Return the stages (device, start, end) of a cheapest run."""
+    def stages_of(self, way: Way, start: int, end: int) -> list[tuple[int, int, int, tuple[int, ...]]]:
+        """Return the stages (device, start, end, left with the host) of a cheapest run."""
+        known = self.known.get((way, start, end))
+        if known is not None and known.stages is not None:
+            return list(known.stages)
+        return [
+            (device, first, last, self.costs.stages[device].offloaded(first, last))
+            for device, first, last in self._arranged(way, start, end)
+        ]
+
+    def _arranged(self, way: Way, start: int, end: int) -> list[tuple[int, int, int]]:
         state, key = min(
             (
                 (state, key)
@@ -117,6 +131,7 @@ def machine_runs(
 
     Where costs are all 0 and one resource is short, its use is the cost within the machine: then runs are exact.
     """
+    least: int | None
 
     def tables_at(at: Prices) -> tuple[Tables, MachineCosts]:
         stages = []
@@ -142,12 +157,12 @@ def machine_runs(
         for resource, filled in _short(problem, machine, limits)
     ]
     if uses and not (prices.time or prices.offload or prices.stage):
-        inner, budget = uses.pop()
+        inner, least = uses.pop()
         parts, costs = tables_at(inner)
         tables = {state: dict(table) for state, table in parts.items()}
-        _bar(tables, parts, budget, inner.never)
+        _bar(tables, parts, least, inner.never)
     else:
-        inner = prices
+        inner, least = prices, None
         parts, costs = tables_at(prices)
         tables = {state: dict(table) for state, table in parts.items()}
     kept_uses = tuple(Use(*tables_at(at), budget, at.never) for at, budget in uses)
@@ -159,7 +174,7 @@ def machine_runs(
             outer = values if inner is prices else np.where(values < inner.never, 0, prices.never)
             way = way_of(state, key)
             ways[way] = np.minimum(ways[way], outer) if way in ways else outer
-    return MachineRuns(machine, steps, costs, inner, tables, parts, ways, kept_uses)
+    return MachineRuns(machine, steps, costs, inner, tables, parts, ways, kept_uses, least, {})
 
 
 def _free(inside: dict[tuple[int, int], int], prices: Prices) -> dict[tuple[int, int], int]:

@@ -1,7 +1,8 @@
 """The search over machines of one problem: what it can say about a question, and the placements that it finds.
 
-What devices share is respected for each resource by itself, so a search may allow what the rules do not: its costs are
-bounds for every problem, and exact where the placement behind them passes the rules and keeps to the limits.
+What devices share is respected for each resource by itself, and all together in the runs of a cheapest chain. Where
+that is too much work a search may allow what the rules do not: its costs are bounds for every problem, and exact where
+the placement behind them passes the rules and keeps to the limits.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from solver.exact.machines.hops import hops_of
 from solver.exact.machines.machine_runs import MachineRuns, machine_runs
 from solver.exact.machines.prices import amounts_of, prices_of, split
 from solver.exact.machines.runs import steps_of
+from solver.exact.machines.weighing import weighed
 from solver.exact.states import TableError, lay_out
 from solver.limits import NO_LIMITS, kept_by
 from solver.problem import Placement, Stage
@@ -102,7 +104,7 @@ class MachineSearch:
         size = prod(count + 1 for count in counts)
         if size * max(len(counts), 1) * boundaries * 8 > _MOST_TABLE_BYTES:
             raise TableError
-        steps = tuple(steps_of(machine, problem.rules.order) for machine in fleet.machines)
+        steps = tuple(steps_of(machine, problem.rules.order, len(problem.items)) for machine in fleet.machines)
         products = sum(len(into) for each in steps for into in each.into.values())
         kept = sum(len(each.states) for each in steps)
         sums = products * boundaries**3 // 6 + size * len(counts) * boundaries**2
@@ -134,7 +136,12 @@ class MachineSearch:
         if fleet.counted:
             allowed = [limit for limit in (limits.max_nodes, self.problem.rules.max_nodes) if limit is not None]
             most = max(min([most, *allowed]), 0)
-        chains = chains_of(tuple(runs), hops, prices, states, len(self.problem.items), most, spent)
+        items = len(self.problem.items)
+
+        def chained() -> Chains:
+            return chains_of(tuple(runs), hops, prices, states, items, most, spent)
+
+        chains = weighed(chained, spent)
         least = [chains.least(level) for level in range(len(chains.tables))]
         figures = tuple(None if cost is None else split(cost, prices, aim, amounts) for cost in least)
         return Found(self, chains, aim, figures)
@@ -146,8 +153,7 @@ class MachineSearch:
         for number, way, start, end in chains.runs_of(level):
             names = unused[number].pop(0)
             runs = chains.runs[number]
-            for device, first, last in runs.stages_of(way, start, end):
-                left = runs.costs.stages[device].offloaded(first, last)
+            for device, first, last, left in runs.stages_of(way, start, end):
                 stages.append(Stage(first, last, names[device], left))
         return Placement(tuple(stages))
 

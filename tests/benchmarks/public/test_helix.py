@@ -165,7 +165,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(PublicDataError) as caught:
         read_instance(tmp_path, "cluster24_llama70b")
 
-    assert "cluster24_llama70b.lp: No such file or directory. docs/benchmarks.md names the folder of data." == str(
+    assert "cluster24_llama70b.lp: no such file or directory. docs/benchmarks.md names the folder of data." == str(
         caught.value
     )
 

@@ -138,6 +138,6 @@ def test_a_file_of_another_form_is_refused_by_name(tmp_path: Path) -> None:
         exo.read_models(tmp_path)
 
     assert (
-        "model_cards.json: Expected `str`, got `int` - at `$.models[0].model_id`. "
+        "model_cards.json: expected `str`, got `int` at models[0].model_id. "
         "docs/benchmarks.md names the folder of data."
     ) == str(caught.value)

@@ -50,7 +50,7 @@ def test_a_plan_that_does_not_stand_lists_every_finding(
 
     assert (1, "") == (code, err)
     assert [
-        "plan.json: the plan does not stand; 2 finding(s).",
+        "plan.json: the plan does not stand; 2 findings.",
         "  stages[0].slack_bytes: 4 is said, 3 follows from the inputs",
         "  check.nodes_used: 3 is said, 2 follows from the inputs",
     ] == out.splitlines()
@@ -135,5 +135,5 @@ def test_a_file_that_is_no_plan_is_one_line_and_exit_2(content: bytes, tmp_path:
     code, out, err = layerfit("check", tmp_path / "plan.json")
 
     assert (2, "", 1) == (code, out, err.count("\n"))
-    assert err.startswith("plan.json: ")
+    assert err.startswith(f"{tmp_path / 'plan.json'}: ")
     assert err.endswith("; expected a layerfit/plan/1 document. Plan again.\n")

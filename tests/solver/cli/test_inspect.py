@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import tensors
+from benchmarks.forge import Pair, Stated, gguf
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -54,6 +55,21 @@ def test_every_view_is_text_csv_and_markdown(view: str, tiny_model: Path, layerf
     assert (0, "") == (text.code, text.err)
     assert len(rows) + 1 == len(lines)
     assert text.out.splitlines()[-1].split()[0] in {cell for cell in rows[-1] if cell}
+
+
+def test_types_that_nobody_knows_are_refused_unless_they_may_be_listed(tmp_path: Path, layerfit: Layerfit) -> None:
+    """Each with the bytes up to the next tensor."""
+    tensors_of_it = [Stated(b"token_embd.weight", (7,), 200, 0), Stated(b"output_norm.weight", (1,), 0, 64)]
+    pairs = [Pair("general.architecture", "str", "llama"), Pair("llama.block_count", "u32", 0)]
+    path = tmp_path / "new.gguf"
+    path.write_bytes(gguf(pairs, tensors_of_it, data_bytes=68))
+    refused = layerfit("inspect", path)
+    listed = layerfit("inspect", path, "--allow-unknown", "--by", "type", "--format", "csv")
+
+    assert (2, "") == (refused.code, refused.out)
+    assert 'tensor "token_embd.weight" has type 200; ' in refused.err
+    assert (0, "") == (listed.code, listed.err)
+    assert ["type,tensors,weight_bytes,parameters", "type 200,1,64,7", "F32,1,4,1"] == listed.out.splitlines()
 
 
 def test_a_missing_model_is_one_line(tmp_path: Path, layerfit: Layerfit) -> None:

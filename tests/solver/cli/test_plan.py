@@ -299,7 +299,7 @@ BAD_INPUT: list[tuple[list[str], str]] = [
     (["--pin", "4=n0", "--problem", "{problem}"],
      "layerfit plan, rules.pin[0]: block 4 is not there; expected 0 to 3. Correct it."),
     (["--problem", "{folder}/none.json"],
-     "none.json: No such file or directory; expected a layerfit/problem/1 document. Check the path."),
+     "{folder}/none.json: there is no such file; expected a layerfit/problem/1 document. Check the path."),
     (["--problem", "{problem}", "--context", "5"], f"layerfit plan, --context: {BESIDE}"),
     (["--problem", "{problem}", "--cluster", "{cluster}"], f"layerfit plan, --cluster: {BESIDE}"),
     (["--problem", "{problem}", "model.gguf"],

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 import pytest
 from cyclopts import App
 
-from solver.cli import run
+from solver.cli import main, run
 from solver.cli.application import COMMANDS, Command, application
 from solver.errors import AuditError, InputError, UsageError
 from solver.version import VERSION
@@ -172,3 +174,44 @@ def test_registered_commands_are_those_of_the_application() -> None:
     app = application()
 
     assert {command.name for command in COMMANDS} <= {name for name in app if not name.startswith("-")}
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["plan", "--help"], ["inspekt"]])
+def test_a_reader_that_was_never_there_is_no_error_either(arguments: list[str], repository: Path) -> None:
+    """Whether help or an error is what nobody reads."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        command = [sys.executable, "-m", "solver", *arguments]
+        ran = subprocess.run(command, cwd=repository, stdout=writer, stderr=writer, check=False, timeout=60)
+    finally:
+        os.close(writer)
+
+    assert 141 == ran.returncode
+
+
+def test_streams_that_are_closed_take_what_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As with `>&-` of a shell."""
+    monkeypatch.setattr(sys, "stdout", None)
+    monkeypatch.setattr(sys, "stderr", None)
+
+    codes = main(["--version"]), main(["inspekt"])
+    for stream in (sys.stdout, sys.stderr):
+        stream.close()
+
+    assert (0, 2) == codes
+
+
+def test_an_interrupt_while_modules_are_imported_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Interrupted(ModuleType):
+        """A module whose import takes a while."""
+
+        def __getattr__(self, name: str) -> object:
+            raise KeyboardInterrupt
+
+    monkeypatch.setitem(sys.modules, "solver.cli.run", Interrupted("solver.cli.run"))
+
+    assert 130 == main(["plan"])
+    assert ("", "layerfit: interrupted before there was an answer.\n") == capsys.readouterr()

@@ -36,6 +36,22 @@ def test_both_answers_stand_side_by_side() -> None:
     )
 
 
+def test_one_artifact_is_named_once_and_counts_stay_with_what_they_count() -> None:
+    """In the verdict, not in a column; a narrow terminal breaks a place between its parts."""
+    label = "2 nodes: 1 × m2-ultra-200g + 1 × h200-sxm5-151g"
+    only = replace(GOLDEN[0], verdict=Verdict.FITS, place=replace(GOLDEN[0].place, label=label))
+
+    assert (
+        "✓ Best: Q6_K on 2 nodes: 1 × m2-ultra-200g + 1 × h200-sxm5-151g by llamacpp,\n"
+        "  free now.\n"
+        "\n"
+        "#  where                   GB needs/has  solver  bits  free now  longest context\n"
+        "1  2 nodes:                 64.54/72.00    fits  6.56  yes                30,956\n"
+        "   1 × m2-ultra-200g +\n"
+        "   1 × h200-sxm5-151g\n"
+    ) in options_text(lines_of([only]), [], replace(PLAIN, width=80))
+
+
 def test_a_list_of_refuted_options_alone_has_no_best() -> None:
     text = options_text(lines_of([replace(GOLDEN[0], verdict=Verdict.REFUTED)]), [], PLAIN)
 

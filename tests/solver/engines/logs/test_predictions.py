@@ -118,7 +118,7 @@ def test_slots_are_counted_once() -> None:
         (
             b"",
             (
-                "p.json: Input data was truncated; expected a layerfit/plan/1 or layerfit/emulation/1 document. "
+                "p.json: input data was truncated; expected a layerfit/plan/1 or layerfit/emulation/1 document. "
                 "Write it again."
             ),
         ),
@@ -140,21 +140,21 @@ def test_slots_are_counted_once() -> None:
         (
             plan(stages=[{**STAGE, "weight_bytes": -1}]),
             (
-                "p.json: Expected `int` >= 0 - at `$.stages[0].weight_bytes`; expected a layerfit/plan/1 or "
+                "p.json: expected `int` >= 0 at stages[0].weight_bytes; expected a layerfit/plan/1 or "
                 "layerfit/emulation/1 document. Write it again."
             ),
         ),
         (
             plan(ranks={**RANKS, "width": 0}),
             (
-                "p.json: Expected `int` >= 1 - at `$.ranks.width`; expected a layerfit/plan/1 or layerfit/emulation/1 "
+                "p.json: expected `int` >= 1 at ranks.width; expected a layerfit/plan/1 or layerfit/emulation/1 "
                 "document. Write it again."
             ),
         ),
         (
             emulation(compute_bytes=[1]),
             (
-                "p.json: Expected `array` of length 2 - at `$.devices[0].compute_bytes`; expected a layerfit/plan/1 or "
+                "p.json: expected `array` of length 2 at devices[0].compute_bytes; expected a layerfit/plan/1 or "
                 "layerfit/emulation/1 document. Write it again."
             ),
         ),
@@ -175,13 +175,11 @@ def test_nesting_without_end_is_refused() -> None:
 def test_files_that_cannot_be_read_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError) as caught:
         read_expected(tmp_path / "none.json")
-    assert "none.json: no such file or directory; expected a layerfit/plan/1 document. Check the path." == str(
-        caught.value
-    )
-    monkeypatch.setattr(predictions, "_LARGEST_FILE", 10)
+    absent = f"{tmp_path / 'none.json'}: there is no such file"
+    assert f"{absent}; expected a layerfit/plan/1 document. Check the path." == str(caught.value)
+    monkeypatch.setattr(predictions, "_MOST_MIB", 0)
     (tmp_path / "large.json").write_bytes(plan())
     with pytest.raises(InputError) as large:
         read_expected(tmp_path / "large.json")
-    assert "large.json: it is larger than 256 MiB; expected a layerfit/plan/1 document. Check the path." == str(
-        large.value
-    )
+    too_large = f"{tmp_path / 'large.json'}: it is larger than 0 MiB"
+    assert f"{too_large}; expected a layerfit/plan/1 document. Check the path." == str(large.value)

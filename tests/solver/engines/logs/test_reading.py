@@ -47,9 +47,7 @@ def test_lines_lose_their_colours_and_what_is_behind_a_sensible_length() -> None
 def test_a_log_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         read_log(tmp_path / "none.log")
-    assert (
-        f"{tmp_path / 'none.log'}: no such file or directory; expected a log that can be read. Check the path."
-    ) == str(caught.value)
+    assert (f"{tmp_path / 'none.log'}: there is no such file; expected a log. Check the path.") == str(caught.value)
     with pytest.raises(InputError) as folder:
         read_log(tmp_path)
     assert f"{tmp_path}: it is a folder; expected a log. Name the file." == str(folder.value)
