@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
@@ -70,8 +71,7 @@ def _processors(variants: Variants | None, trials: Trials) -> str | None:
     idle = variants.idle_processors
 
     def fits(machines: Sequence[str]) -> bool:
-        problem = variants.with_processors(machines)
-        return problem is not None and trials.fits(problem)
+        return trials.fits_built(lambda: variants.with_processors(machines))
 
     if not fits(idle):
         return None
@@ -92,7 +92,7 @@ def _fewer_tokens(problem: Problem, variants: Variants | None, trials: Trials) -
         tokens = steps * CONTEXT_STEP_TOKENS
         return _with_context(problem, tokens) if variants is None else variants.with_context(tokens)
 
-    steps = _most(1, (context - 1) // CONTEXT_STEP_TOKENS, lambda count: trials.fits(at(count)))
+    steps = _most(1, (context - 1) // CONTEXT_STEP_TOKENS, lambda count: trials.fits_built(lambda: at(count)))
     if steps is None:
         return None
     return f"With a context of {steps * CONTEXT_STEP_TOKENS} tokens a sequence in place of {context} it fits."
@@ -102,8 +102,7 @@ def _smaller_cache(variants: Variants | None, trials: Trials) -> str | None:
     if variants is None:
         return None
     for name in _SMALLER_TYPES:
-        problem = variants.with_cache_type(name)
-        if problem is not None and trials.fits(problem):
+        if trials.fits_built(partial(variants.with_cache_type, name)):
             return f"With a cache of type {name} it fits."
     return None
 
@@ -113,7 +112,9 @@ def _smaller_reserve(variants: Variants | None, trials: Trials) -> str | None:
     if variants is None:
         return None
     highest = -(-variants.reserve_fraction.numerator * _RESERVE_STEPS // variants.reserve_fraction.denominator) - 1
-    steps = _most(0, highest, lambda count: trials.fits(variants.with_reserve(Fraction(count, _RESERVE_STEPS))))
+    steps = _most(
+        0, highest, lambda count: trials.fits_built(partial(variants.with_reserve, Fraction(count, _RESERVE_STEPS)))
+    )
     return None if steps is None else f"With a reserve of {steps / 10:.1f} % of each memory it fits."
 
 
