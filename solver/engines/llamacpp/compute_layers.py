@@ -135,8 +135,12 @@ def attend(
     *,
     sinks: Node | None = None,
     up: Node | None = None,
+    shared: bool = False,
 ) -> Node:
-    """Return attention of queries [width, heads, tokens] over the cells of a cache, as [width · heads, tokens]."""
+    """Return attention of queries [width, heads, tokens] over the cells of a cache, as [width · heads, tokens].
+
+    `up` unpacks a latent; `shared`: values are the keys, or part of them, and lie like them.
+    """
     graph, streams = here.graph, key.extents[3]
     each = query.extents[2] // streams
     query = graph.view(
@@ -168,7 +172,7 @@ def attend(
     else:
         scores = graph.make("mul_mat", (key, query), key.extents[1], query.extents[1], query.extents[2], streams)
         scores = graph.like("soft_max", scores, mask, *extra)
-        if up is not None:
+        if up is not None or shared:
             value = graph.dense(_transposed(here, value))
         result = graph.make("mul_mat", (value, scores), value.extents[1], scores.extents[1], scores.extents[2], streams)
         if up is not None:
