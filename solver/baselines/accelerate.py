@@ -32,7 +32,7 @@ def accelerate_balanced(problem: Problem) -> Answer:
     modules = _modules(problem)
     share = sum(modules) // len(nodes) + int(1.25 * modules[1])
     limits = [min(share, node.room_bytes) for node in nodes[:-1]]
-    return _walked(problem, nodes, [*limits, nodes[-1].budget_bytes])
+    return _walked(problem, nodes, [*limits, nodes[-1].room_bytes])
 
 
 def _modules(problem: Problem) -> list[int]:
