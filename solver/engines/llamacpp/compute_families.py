@@ -138,10 +138,10 @@ FOLLOWED: Final = _names(
     """
 )
 """Families whose graphs follow the same pattern by their source, and were compared with no run (kimi-k3: with runs that
-bank once; minimax-01: with 15, five of whose 40 buffers differ by up to 5 %)."""
+bank once; minimax-01: with 15, six of whose 40 buffers differ by up to 5 %)."""
 
 NOT_UNDERSTOOD: Final = _names("glm5-next qwen4exp")
-"""Families with parts that no graph here has, such as pooled keys and embeddings of several tokens."""
+"""Families with parts that no graph here has, such as keys pooled over positions."""
 
 CENTRED: Final = _names("cohere2 cohere2moe command-r dbrx mpt olmo orion")
 """Families whose norms subtract the mean although they have no shift."""
