@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
@@ -22,6 +23,8 @@ from solver.report.options_tables import options_table
 from solver.report.options_text import explanation_text, options_text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from solver.options.lines import Line
     from solver.options.option import Option
 
@@ -46,9 +49,14 @@ def options(
     question = options_question(model, reading, cluster, pool, request, output)
     found, notes = _answers(question, request)
     lines = lines_of(found)
+
+    def again(tokens: int) -> tuple[Line, ...]:
+        asked = replace(request, context=tokens)
+        return lines_of(_answers(options_question(model, reading, cluster, pool, asked, output), asked)[0])
+
     for remark in question.remarks:
         write_note(remark)
-    _write(lines, notes, question, output)
+    _write(lines, notes, question, output, again)
     return ExitCode.ANSWERED if best_line(lines) is not None else ExitCode.ANSWER_IS_NO
 
 
@@ -68,17 +76,24 @@ def _answers(question: OptionsQuestion, request: RequestOptions) -> tuple[tuple[
     return (*answer.simple, *answer.exact), (*question.notes, *answer.notes)
 
 
-def _write(lines: tuple[Line, ...], notes: tuple[str, ...], question: OptionsQuestion, output: OptionsOutput) -> None:
+def _write(
+    lines: tuple[Line, ...],
+    notes: tuple[str, ...],
+    question: OptionsQuestion,
+    output: OptionsOutput,
+    again: Callable[[int], tuple[Line, ...]],
+) -> None:
+    told = (*question.unreadable, *notes)
     if output.explain is not None:
         if output.explain > len(lines):
+            known = f"expected one up to {len(lines)}" if lines else "there is no option at all"
             raise UsageError(
-                f"layerfit options, --explain: there is no rank {output.explain}; expected one up to {len(lines)}. "
-                "Look at the list first."
+                f"layerfit options, --explain: there is no rank {output.explain}; {known}. Look at the list first."
             )
-        sentences = explanation(lines, output.explain, question.context_tokens, question.policy)
+        sentences = explanation(lines, output.explain, question.context_tokens, question.policy, again)
         line = lines[output.explain - 1]
         if output.json:
-            document = options_document(lines, question.context_tokens, notes, only=(line,))
+            document = options_document(lines, question.context_tokens, told, only=(line,))
             write_document({**document, "explanation": list(sentences)})
         else:
             write_text(explanation_text(line, sentences, paint()))
@@ -87,8 +102,10 @@ def _write(lines: tuple[Line, ...], notes: tuple[str, ...], question: OptionsQue
     chosen = () if best is None else (best,)
     shown = chosen if output.best else lines
     if output.json:
-        write_document(options_document(lines, question.context_tokens, notes, only=shown))
+        write_document(options_document(lines, question.context_tokens, told, only=shown))
     elif output.table is not None:
+        for sentence in told:
+            write_note(sentence)
         write_table(options_table(shown), output.table)
     else:
-        write_text(options_text(shown, notes, paint()))
+        write_text(options_text(shown, notes, paint(), question.unreadable))

@@ -34,7 +34,7 @@ _NS = 10**9
 _MOST_NODES = 12
 # Looking at so many numbers takes about a minute.
 _MOST_WORK = 5e9
-_SHARE, _SHARE_WITHOUT_LINKS = 0.5, 0.1
+_SHARE, _SHARE_WITHOUT_LINKS = 0.5, 0.25
 
 
 class SetSearch:
@@ -57,7 +57,7 @@ class SetSearch:
 
     @staticmethod
     def share_of_time(problem: Problem) -> float:
-        """Return what to leave of the time for this search: less where it can only look at chains without their links."""
+        """Return what share of the time to leave for this: less where it can only look at chains without links."""
         if not SetSearch.answers(problem):
             return 0.0
         usable = sum(group.count for group in problem.classes)
