@@ -16,8 +16,11 @@ from solver.engines.llamacpp.held import with_more_held
 from solver.longer_context import longest_context
 from solver.planning import plan
 from solver.workload import EngineName
+from tensors.units import format_bytes
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from solver.cli.question import Question
     from solver.effort import Effort, Progress
     from solver.engines.llamacpp.export import Emulated
@@ -58,7 +61,18 @@ def sized_plan(question: Question, wanted: tuple[Objective, ...], effort: Effort
         if raised is None or clock.spent:
             break
         answer = plan(raised, wanted, effort, setting=setting, variants=question.variants, progress=progress)
+    answer = replace(answer, notes=(*answer.notes, *_more_held(question.problem, answer.problem)))
     return Sized(answer, _emulated(answer, setting, setting.workload.context_tokens))
+
+
+def _more_held(asked: Problem, settled: Problem) -> Iterator[str]:
+    """Yield a sentence where devices have more set aside than the notes of the engine say."""
+    more = [new.held_bytes - old.held_bytes for old, new in zip(asked.nodes, settled.nodes, strict=True)]
+    if max(more) > 0:
+        yield (
+            f"Up to {format_bytes(max(more))} more of a device are kept for compute buffers of the cut and the context "
+            "that were found."
+        )
 
 
 def _raised(answer: Plan, setting: Setting) -> Problem | None:
