@@ -32,3 +32,9 @@ def layerfit(capsys: pytest.CaptureFixture[str]) -> Layerfit:
 def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the path of a small header-only model."""
     return synthetic.write("tiny-experts", tmp_path_factory.mktemp("tiny"))[0]
+
+
+@pytest.fixture(scope="session")
+def glm_file(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return a part of the built-in example: GLM-5.2 in the sizes of UD-IQ2_XXS."""
+    return str(synthetic.write(synthetic.EXAMPLE, tmp_path_factory.mktemp("glm"))[0])
