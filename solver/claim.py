@@ -21,7 +21,7 @@ from tensors.text import decoder_problem
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from solver.cluster import ClusterNode
+    from solver.cluster import Cluster, ClusterNode
 
 __all__ = ["Claim", "claim_from_bytes", "read_claim"]
 
@@ -75,12 +75,35 @@ class Claim:
 
     where: str
     problem: Problem
-    nodes: dict[str, ClusterNode] | None
+    cluster: Cluster | None
     outcome: Outcome
     objectives: tuple[Objective, ...]
     placement: Placement | None
     header_sha256: str | None
     said: dict[str, Any]
+
+    @property
+    def nodes(self) -> dict[str, ClusterNode] | None:
+        """Return the nodes of its cluster by name, None where it has none."""
+        return None if self.cluster is None else {node.name: node for node in self.cluster.nodes}
+
+    @property
+    def engine(self) -> str | None:
+        """Return the name of the engine whose rules it follows, None where it does not say."""
+        workload = self.said.get("workload")
+        return workload.get("engine") if isinstance(workload, dict) else None
+
+    @property
+    def width(self) -> int:
+        """Return how many cards take a stage together, 0 where that was left open."""
+        width = self.said["inputs"]["options"].get("tensor_parallel", 1)
+        return width if isinstance(width, int) and width > 0 else 0
+
+    @property
+    def excluded(self) -> frozenset[str]:
+        """Return the machines and devices that take no part."""
+        names = self.said["inputs"]["options"].get("exclude")
+        return frozenset((*self.problem.rules.exclude, *(names.split(",") if isinstance(names, str) else ())))
 
     @property
     def is_of_engine(self) -> bool:
@@ -117,7 +140,7 @@ def claim_from_bytes(content: bytes, where: str) -> Claim:
     for objective in objectives:
         _check_facts(problem, objective, where)
     cluster = document.inputs.cluster
-    machines = None if cluster is None else cluster_from_document(cluster, f"{where}, inputs.cluster").nodes
+    machines = None if cluster is None else cluster_from_document(cluster, f"{where}, inputs.cluster")
     stages = tuple(
         Stage(
             stage.start,
@@ -131,7 +154,7 @@ def claim_from_bytes(content: bytes, where: str) -> Claim:
     return Claim(
         where=where,
         problem=problem,
-        nodes=None if machines is None else {node.name: node for node in machines},
+        cluster=machines,
         outcome=document.outcome,
         objectives=objectives,
         placement=Placement(stages) if stages else None,

@@ -15,6 +15,7 @@ from solver.planning import ASSUMED_IMBALANCE
 from solver.pool_loads import place_of, pools_of
 from solver.projection import check_of, seams_of, stages_of, transfers_of
 from solver.provers import ConstraintSolver, provers_for
+from solver.recheck_cluster import cluster_findings
 from solver.recheck_levels import level_findings, unreached_findings
 from solver.report.plan_json import (
     PROOFS,
@@ -147,6 +148,8 @@ def _input_findings(claim: Claim) -> Iterator[Finding]:
         yield Finding("inputs.instance_sha256", f"the problem's own is {proper}")
     if not _machines_match(claim):
         yield Finding("inputs.cluster", "its nodes are not those of inputs.problem")
+    elif claim.cluster is not None:
+        yield from cluster_findings(claim.problem, claim.cluster, claim.engine, claim.width, claim.excluded)
 
 
 def _machines_match(claim: Claim) -> bool:

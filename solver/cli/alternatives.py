@@ -17,7 +17,7 @@ from solver.objectives import objectives_named
 from solver.problem_file import checked
 from solver.solution import Outcome
 from solver.solve import solve
-from solver.wording import several
+from solver.wording import counted, several
 from solver.workload import EngineName, Offload
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def best_question(asked: Asked, objective: ObjectiveOptions, effort: Effort, *, 
     engine = asked[5]
     if engine.chooses_width:
         ways = _widths(asked)
-        return _best(ways, "Ranks of {} card(s) are the best width", objective, effort, quiet=quiet)
+        return _best(ways, "Ranks of {} are the best width", objective, effort, quiet=quiet)
     question = question_of(*asked)
     ways = _heads(question)
     if not ways:
@@ -71,7 +71,7 @@ def _widths(asked: Asked) -> dict[str, Question]:
     for width in range(1, widest + 1):
         of_width = replace(engine, tensor_parallel=width)
         try:
-            ways[str(width)] = question_of(model, reading, cluster, problem, workload, of_width, rules)
+            ways[counted(width, "card")] = question_of(model, reading, cluster, problem, workload, of_width, rules)
         except InputError:
             if width == widest and not ways:
                 raise

@@ -15,6 +15,7 @@ from solver.cli.search_flags import LimitOptions
 from solver.effort import Effort
 from solver.recheck import Finding, findings, reproved, same_model
 from solver.report.terminal import sentence_lines
+from solver.wording import counted
 
 if TYPE_CHECKING:
     from solver.claim import Claim
@@ -81,7 +82,7 @@ def _document(name: str, claim: Claim, found: list[Finding], reproof: Reproof | 
 
 def _text(name: str, found: list[Finding], reproof: Reproof | None, paint: Paint) -> str:
     if found:
-        lines = [f"{name}: the plan does not stand; {len(found)} finding(s)."]
+        lines = [f"{name}: the plan does not stand; {counted(len(found), 'finding')}."]
         lines += [f"  {finding.place}: {finding.problem}" for finding in found]
     else:
         lines = [f"{name}: the plan stands; every figure follows from its own inputs."]

@@ -163,6 +163,9 @@ def _choices(question: Question) -> tuple[tuple[str, str | int | float | None], 
     if question.setting is None:
         return ()
     choices = question.setting.choices
+    excluded = () if question.variants is None else question.variants.rules.exclude
+    # Where machines have devices, what is excluded is none of the problem's.
+    named = (("exclude", ",".join(excluded)),) if excluded and not question.problem.rules.exclude else ()
     if question.problem.is_plain and choices == USUAL_CHOICES:
-        return ()
-    return (("offload", choices.offload.value), ("tensor_parallel", choices.width or "auto"))
+        return named
+    return (("offload", choices.offload.value), ("tensor_parallel", choices.width or "auto"), *named)

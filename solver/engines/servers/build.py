@@ -10,6 +10,7 @@ from solver.engines.servers.layers import chooses_its_type
 from solver.engines.servers.sharding import card_weights
 from solver.errors import InputError
 from solver.problem import Block, Ends, Node, Problem
+from solver.wording import counted
 from tensors.inventory import Part
 from tensors.units import format_bytes
 
@@ -162,8 +163,9 @@ def _node(device: RankDevice, parts: Ingredients) -> Node:
 def _left_out(inventory: Inventory, workload: Workload) -> Iterator[str]:
     if inventory.nextn_blocks and not workload.resident_nextn:
         yield (
-            f"{inventory.nextn_blocks} multi-token prediction block(s) of {inventory.part_bytes(Part.NEXTN)} bytes are "
-            "not placed; engines skip them unless told otherwise."
+            f"{counted(inventory.nextn_blocks, 'multi-token prediction block')} of "
+            f"{format_bytes(inventory.part_bytes(Part.NEXTN))} in all left out: "
+            "engines skip them unless told otherwise."
         )
     other = inventory.part_bytes(Part.OTHER)
     if other:
@@ -175,7 +177,7 @@ def _shares(parts: Ingredients) -> Iterator[str]:
     share = parts.share
     yield (
         f"{parts.profile.share_name} is {float(share.value)} on every card: {share.why} leaves {share.card} no more. "
-        f"Assumed: {parts.profile.engine} {parts.profile.build}, ranks of {parts.settings.width} card(s)."
+        f"Assumed: {parts.profile.engine} {parts.profile.build}, ranks of {counted(parts.settings.width, 'card')}."
     )
     if parts.overhead_bytes:
         yield f"{format_bytes(parts.overhead_bytes)} of every card are kept for what is neither weights nor cache."

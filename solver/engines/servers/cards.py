@@ -12,6 +12,7 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from solver.errors import InputError
+from solver.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -81,8 +82,8 @@ def rank_devices(cluster: Cluster, width: int, excluded: frozenset[str]) -> tupl
     if not devices:
         raise InputError(
             "cluster",
-            f"no node has {width} equal card(s) that anything may be placed on; expected nodes with gpu = [...] or "
-            "unified = true. List their cards, or lower the width.",
+            f"no node has {counted(width, 'equal card')} that anything may be placed on; expected nodes with "
+            "gpu = [...] or unified = true. List their cards, or lower the width.",
         )
     return tuple(devices), notes
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 from solver.engines.commands import Command, Export, MachineCommands, Refusal, address_of, refused_address
 from solver.engines.servers.ranks import served_figures
 from solver.problem import Placement, Stage
+from solver.wording import counted
 from solver.workload import EngineName
 
 if TYPE_CHECKING:
@@ -160,7 +161,7 @@ def _too_full(served: ServedProblem, runs: Sequence[Run], seated: Sequence[Seate
     if figures.fits:
         return None
     rank = figures.ranks[figures.weakest]
-    return f"rank {rank.rank} on {rank.device} has no room for the cache of {figures.sequences} sequence(s)."
+    return f"rank {rank.rank} on {rank.device} has no room for the cache of {counted(figures.sequences, 'sequence')}."
 
 
 def _machines(typed: _Typed) -> Iterator[MachineCommands]:

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import cache
+from itertools import accumulate
+from operator import or_
 from typing import TYPE_CHECKING
 
 from solver.exact.machines.symmetry import equal_machines, twin_cards
@@ -70,11 +73,7 @@ class Machine:
 
     def is_first_of_equals(self, cards: int) -> bool:
         """Return whether of twin cards the first ones are occupied: one set of cards stands for all its equals."""
-        for group in self.twins:
-            used = [bool(cards >> card & 1) for card in group]
-            if used != sorted(used, reverse=True):
-                return False
-        return True
+        return all(cards & firsts[-1] == firsts[(cards & firsts[-1]).bit_count()] for firsts in _firsts(self.twins))
 
     def apart(self, cards: int, others: int) -> bool:
         """Return whether two sets of cards, each standing for its equals, can be occupied at once."""
@@ -92,6 +91,12 @@ class Machine:
             for number, card in enumerate(group):
                 cards = cards | 1 << card if number < count else cards & ~(1 << card)
         return cards
+
+
+@cache
+def _firsts(twins: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:
+    """Return for each set of twins its first card, first two cards and so on as bit masks, none first."""
+    return tuple(tuple(accumulate((1 << card for card in group), or_, initial=0)) for group in twins)
 
 
 @dataclass(frozen=True, slots=True)

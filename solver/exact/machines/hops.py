@@ -46,7 +46,7 @@ def hops_of(problem: Problem, fleet: Fleet, limits: Limits, prices: Prices) -> H
         return known[key]
 
     machines = fleet.machines
-    ports = tuple(_ports(fleet, number, cost) for number in range(len(machines)))
+    ports = tuple(_ports(fleet, number, cost, alike=alike) for number in range(len(machines)))
     inside = tuple(_inside(machine, ports[number], cost) for number, machine in enumerate(machines))
     between = {}
     for one, machine in enumerate(machines):
@@ -68,10 +68,12 @@ def _cost(problem: Problem, source: str, target: str, limits: Limits, prices: Pr
     return hop_ns(problem, source, target) * prices.time if prices.time else 0
 
 
-def _ports(fleet: Fleet, number: int, cost: Callable[[str, str], int]) -> tuple[int, ...]:
+def _ports(fleet: Fleet, number: int, cost: Callable[[str, str], int], *, alike: bool) -> tuple[int, ...]:
     """Return for every device of a machine the first one whose hops are all the same."""
     machine = fleet.machines[number]
     names = machine.members[0]
+    if alike:
+        return (0,) * len(names)
     others = [
         name
         for other, following in enumerate(fleet.machines)

@@ -68,8 +68,8 @@ class MachineCosts:
     inside: dict[tuple[int, int], int]
 
 
-def steps_of(machine: Machine, order: Sequence[str]) -> Steps:
-    """Return the states of a machine.
+def steps_of(machine: Machine, order: Sequence[str], most: int) -> Steps:
+    """Return the states of a machine that at most so many stages lead to.
 
     Raises:
         TableError: there are too many.
@@ -79,7 +79,8 @@ def steps_of(machine: Machine, order: Sequence[str]) -> Steps:
     into: dict[State, list[tuple[State | None, int]]] = {}
     level: list[State | None] = [None]
     states: dict[State, None] = {}
-    while level:
+    while level and most:
+        most -= 1
         following: dict[State, None] = {}
         for state in level:
             for device, reached in _steps(machine, state, ranks):

@@ -104,7 +104,7 @@ class MachineSearch:
         size = prod(count + 1 for count in counts)
         if size * max(len(counts), 1) * boundaries * 8 > _MOST_TABLE_BYTES:
             raise TableError
-        steps = tuple(steps_of(machine, problem.rules.order) for machine in fleet.machines)
+        steps = tuple(steps_of(machine, problem.rules.order, len(problem.items)) for machine in fleet.machines)
         products = sum(len(into) for each in steps for into in each.into.values())
         kept = sum(len(each.states) for each in steps)
         sums = products * boundaries**3 // 6 + size * len(counts) * boundaries**2

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from solver.exact.machines.fleet import Device, Machine
+    from solver.exact.machines.fleet import Device, Kind, Machine
     from solver.problem import Problem
 
 __all__ = ["equal_machines", "twin_cards"]
@@ -33,10 +33,17 @@ def equal_machines(problem: Problem, one: Machine, other: Machine) -> bool:
 
 def twin_cards(problem: Problem, devices: Sequence[Device], cards: int) -> tuple[tuple[int, ...], ...]:
     """Return the sets of cards of a machine that can be exchanged, as ascending bit numbers."""
+    places = defaultdict(list)
+    on_card: dict[int, list[Device]] = defaultdict(list)
+    for device in devices:
+        places[device.kind, device.cards].append(device.node.name)
+        for card in range(cards):
+            if device.cards >> card & 1:
+                on_card[card].append(device)
     groups: list[list[int]] = []
     for card in range(cards):
         for group in groups:
-            exchange = _exchange(devices, group[0], card)
+            exchange = _exchange((*on_card[group[0]], *on_card[card]), places, group[0], card)
             if exchange is not None and _keeps_links(problem, exchange):
                 group.append(card)
                 break
@@ -45,17 +52,19 @@ def twin_cards(problem: Problem, devices: Sequence[Device], cards: int) -> tuple
     return tuple(tuple(group) for group in groups if len(group) > 1)
 
 
-def _exchange(devices: Sequence[Device], one: int, other: int) -> dict[str, str] | None:
-    """Return which devices change places when two cards do, or None if some device has no counterpart."""
-    places = defaultdict(list)
-    for device in devices:
-        places[device.kind, device.cards].append(device.node.name)
+def _exchange(
+    devices: Sequence[Device], places: Mapping[tuple[Kind, int], Sequence[str]], one: int, other: int
+) -> dict[str, str] | None:
+    """Return which devices change places when two cards do, or None if some device has no counterpart.
+
+    `devices` are those on either card, `places` the devices of each kind by the cards that they occupy.
+    """
     exchange: dict[str, str] = {}
-    for (kind, cards), names in places.items():
-        bits = cards >> one & 1, cards >> other & 1
-        if bits[0] == bits[1]:
+    for kind, cards in dict.fromkeys((device.kind, device.cards) for device in devices):
+        if cards >> one & 1 == cards >> other & 1:
             continue
-        counterparts = places.get((kind, cards ^ (1 << one | 1 << other)), [])
+        names = places[kind, cards]
+        counterparts = places.get((kind, cards ^ (1 << one | 1 << other)), ())
         if len(counterparts) != len(names):
             return None
         exchange.update(zip(names, counterparts, strict=True))

@@ -50,7 +50,7 @@ def test_a_plan_that_does_not_stand_lists_every_finding(
 
     assert (1, "") == (code, err)
     assert [
-        "plan.json: the plan does not stand; 2 finding(s).",
+        "plan.json: the plan does not stand; 2 findings.",
         "  stages[0].slack_bytes: 4 is said, 3 follows from the inputs",
         "  check.nodes_used: 3 is said, 2 follows from the inputs",
     ] == out.splitlines()

@@ -122,7 +122,7 @@ def test_a_plan_for_hosts_is_not_exported_for_an_engine_of_cards(
     code, out, err = layerfit("export", plan, "--engine", "vllm")
 
     assert (1, "") == (code, out)
-    assert err.startswith(f"{tmp_path}/plan.json: not exported for vllm: cluster: no node has 1 equal card(s)")
+    assert err.startswith(f"{tmp_path}/plan.json: not exported for vllm: cluster: no node has 1 equal card")
 
 
 def test_flags_of_another_engine_and_plans_of_no_model_are_refused(tmp_path: Path, layerfit: Layerfit) -> None:

@@ -42,7 +42,7 @@ def test_the_share_leaves_what_the_engine_keeps_free() -> None:
     assert Fraction((24576 - 7008) * 1000 // 24576, 1000) == served.share.value
     assert (
         "--mem-fraction-static is 0.714 on every card: what the engine keeps free leaves desk/gpu0 no more. "
-        "Assumed: sglang 0.5.14, ranks of 1 card(s)."
+        "Assumed: sglang 0.5.14, ranks of 1 card."
     ) in served.notes
 
 

@@ -137,7 +137,7 @@ def test_the_smallest_card_binds_the_share_of_all() -> None:
     assert [18 * GIB, 36 * GIB] == [node.budget_bytes for node in served.problem.nodes]
     assert (
         "--gpu-memory-utilization is 0.75 on every card: its reserve leaves b/gpu0 no more. "
-        "Assumed: vllm 0.28, ranks of 1 card(s)."
+        "Assumed: vllm 0.28, ranks of 1 card."
     ) in served.notes
 
 
@@ -249,7 +249,7 @@ def test_blocks_that_are_left_out_and_other_tensors_are_noted() -> None:
     drafted = vllm(more, cards(("desk", 1, "1 GiB")), replace(REQUEST, resident_nextn=True), NO_RULES, settings())
 
     assert (
-        "1 multi-token prediction block(s) of 8192 bytes are not placed; engines skip them unless told otherwise.",
+        "1 multi-token prediction block of 8.00 KiB in all left out: engines skip them unless told otherwise.",
         "128 bytes of tensors that belong to no block are loaded with the input.",
     ) == alone.notes[:2]
     assert (4, 5) == (len(alone.problem.blocks), len(drafted.problem.blocks))

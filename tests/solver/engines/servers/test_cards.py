@@ -96,7 +96,7 @@ def test_a_cluster_without_enough_equal_cards_is_refused() -> None:
         rank_devices(cards(("desk", 3, "24 GiB")), 4, NOBODY)
 
     assert (
-        "cluster: no node has 4 equal card(s) that anything may be placed on; expected nodes with gpu = [...] or "
+        "cluster: no node has 4 equal cards that anything may be placed on; expected nodes with gpu = [...] or "
         "unified = true. List their cards, or lower the width."
     ) == str(caught.value)
 
