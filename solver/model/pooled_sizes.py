@@ -195,23 +195,24 @@ def _memories(
     )
     return Memories(
         unit_bytes=unit,
-        loads=tuple(
-            Loads(
-                _divided(load.weights, unit),
-                _divided(load.rest, unit),
-                load.first // unit,
-                load.tied // unit,
-                _divided(load.experts, unit),
-                load.kept // unit,
-            )
-            for load in loads
-        ),
+        loads=tuple(_in_units(load, unit) for load in loads),
         # A cap beyond all loads says no more than their sum, and is a smaller number.
         caps=tuple(
             min(cap, most, load.weights[-1] + load.rest[-1] + load.first) // unit
             for cap, most, load in zip(caps, own, loads, strict=True)
         ),
         budgets=tuple((pool.name, pool.budget_bytes // unit) for pool in shared),
+    )
+
+
+def _in_units(load: Loads, unit: int) -> Loads:
+    return Loads(
+        _divided(load.weights, unit),
+        _divided(load.rest, unit),
+        load.first // unit,
+        load.tied // unit,
+        _divided(load.experts, unit),
+        load.kept // unit,
     )
 
 
