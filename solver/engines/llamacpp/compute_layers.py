@@ -149,35 +149,53 @@ def attend(
     )
     query, key = graph.permute(query, 0, 2, 1, 3), graph.permute(key, 0, 2, 1, 3)
     value = graph.permute(value, 0, 2, 1, 3)
-    extra = () if sinks is None else (sinks,)
+    further = (mask,) if sinks is None else (mask, sinks)
     if here.flash:
-        result = graph.make(
-            "flash_attention",
-            (query, key, value, mask, *extra),
-            value.extents[0],
-            query.extents[2],
-            query.extents[1],
-            streams,
-        )
-        here.fused.append((result, block))
-        if up is not None:
-            result = graph.permute(result, 0, 2, 1, 3)
-            result = graph.make("mul_mat", (up, result), up.extents[1], *result.extents[1:])
-            result = graph.dense(graph.permute(result, 0, 2, 1, 3))
-        result = graph.view(result, result.extents[0] * result.extents[1], result.extents[2] * result.extents[3])
+        result = _fused(here, block, (query, key, value), further, up)
     else:
-        scores = graph.make("mul_mat", (key, query), key.extents[1], query.extents[1], query.extents[2], streams)
-        scores = graph.like("soft_max", scores, mask, *extra)
-        if up is not None:
-            value = graph.dense(_transposed(here, value))
-        result = graph.make("mul_mat", (value, scores), value.extents[1], scores.extents[1], scores.extents[2], streams)
-        if up is not None:
-            result = graph.make("mul_mat", (up, result), up.extents[1], *result.extents[1:])
-        result = graph.permute(result, 0, 2, 1, 3)
-        result = graph.dense(result, result.extents[0] * result.extents[1], result.extents[2] * result.extents[3])
-        if not here.settings.offloads_cache:
-            result.wanted = HOST_PLACE
+        result = _by_parts(here, (query, key, value), further, up)
     graph.run(result)
+    return result
+
+
+def _fused(
+    here: Context, block: int, sources: tuple[Node, Node, Node], further: tuple[Node, ...], up: Node | None
+) -> Node:
+    """Return attention as one operation, of queries, keys and values with their places first."""
+    graph = here.graph
+    query, key, value = sources
+    result = graph.make(
+        "flash_attention",
+        (query, key, value, *further),
+        value.extents[0],
+        query.extents[2],
+        query.extents[1],
+        key.extents[3],
+    )
+    here.fused.append((result, block))
+    if up is not None:
+        result = graph.permute(result, 0, 2, 1, 3)
+        result = graph.make("mul_mat", (up, result), up.extents[1], *result.extents[1:])
+        result = graph.dense(graph.permute(result, 0, 2, 1, 3))
+    return graph.view(result, result.extents[0] * result.extents[1], result.extents[2] * result.extents[3])
+
+
+def _by_parts(here: Context, sources: tuple[Node, Node, Node], further: tuple[Node, ...], up: Node | None) -> Node:
+    """Return attention as scores, their softmax and the values that they weigh."""
+    graph = here.graph
+    query, key, value = sources
+    streams = key.extents[3]
+    scores = graph.make("mul_mat", (key, query), key.extents[1], query.extents[1], query.extents[2], streams)
+    scores = graph.like("soft_max", scores, *further)
+    if up is not None:
+        value = graph.dense(_transposed(here, value))
+    result = graph.make("mul_mat", (value, scores), value.extents[1], scores.extents[1], scores.extents[2], streams)
+    if up is not None:
+        result = graph.make("mul_mat", (up, result), up.extents[1], *result.extents[1:])
+    result = graph.permute(result, 0, 2, 1, 3)
+    result = graph.dense(result, result.extents[0] * result.extents[1], result.extents[2] * result.extents[3])
+    if not here.settings.offloads_cache:
+        result.wanted = HOST_PLACE
     return result
 
 
