@@ -9,6 +9,7 @@ Measurements with a form of their own, each with a --help or a docstring:
     first_plan        the main job as ratios to starting Python
     feasible          whether plans are found wherever there is one
     agreement         whether all that prove say the same
+    replicated        how far apart value and bound are with replicas and chains
     baselines         how often engines' split rules fit, and what they cost
     helix_referee     published layouts in Helix's own program
     helix_chain       the best single chain there
@@ -28,7 +29,7 @@ __all__ = ["main"]
 
 _COMMANDS = {"run": run.main, "compare": compare.main, "report": report.main}
 _ALONE = (
-    *("first_plan", "feasible", "agreement", "baselines", "headers", "fuzz_headers"),
+    *("first_plan", "feasible", "agreement", "replicated", "baselines", "headers", "fuzz_headers"),
     *("llamacpp_truth", "llamacpp_compute", "config_table"),
     *("public.helix_referee", "public.helix_chain", "public.distilp_subset"),
 )

@@ -19,7 +19,7 @@ from solver.measures import (
     weighted_imbalance,
 )
 from solver.problem import Placement
-from solver.rules import Violation, violations
+from solver.rules import Violation, hops, violations
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,6 +35,8 @@ PLAN = "layerfit"
 """The name of the plan among the strategies."""
 
 _NS = 10**9
+# Objectives about tokens on their way.
+_TIMES = ("latency", "throughput")
 
 _Time = TypeVar("_Time", int, "int | Fraction")
 
@@ -51,7 +53,8 @@ class Overfull:
 class Figures:
     """What a placement amounts to, whether it fits or not. Times are None where a speed is not known.
 
-    A latency is None too where replicas or chains share the tokens, which then differ in it.
+    A latency is None too where replicas or chains share the tokens, which then differ in it; latency and throughput are
+    where a forbidden link stands in the way, since no token gets through.
 
     `fill` is the largest load/budget; `values` are those of the objectives asked for, None where a fact lacks.
     """
@@ -125,8 +128,9 @@ def _entry(
 
 def measured(problem: Problem, placement: Placement, objectives: tuple[Objective, ...]) -> Figures:
     """Return what a placement amounts to."""
-    pace = _known(lambda: pace_ns(problem, placement))
-    shared = problem.rules.replicas and not _is_one_chain(placement)
+    cut_off = any(True for _ in hops(problem, placement))
+    pace = None if cut_off else _known(lambda: pace_ns(problem, placement))
+    shared = cut_off or (problem.rules.replicas and not _is_one_chain(placement))
     return Figures(
         nodes=nodes_used(problem, placement),
         imbalance=imbalance(problem, placement),
@@ -134,7 +138,10 @@ def measured(problem: Problem, placement: Placement, objectives: tuple[Objective
         fill=largest_fill(problem, placement),
         latency_ns=None if shared else _known(lambda: latency_ns(problem, placement)),
         tokens_per_second=None if pace is None else _NS / Fraction(pace),
-        values=tuple(_value(problem, placement, objective) for objective in objectives),
+        values=tuple(
+            None if cut_off and objective.name in _TIMES else _value(problem, placement, objective)
+            for objective in objectives
+        ),
     )
 
 

@@ -97,10 +97,14 @@ def least_cost_of_context(problem: Problem, limits: Limits) -> int | None:
     return None if cost is None else -(-cost // CONTEXT_STEP_TOKENS * CONTEXT_STEP_TOKENS)
 
 
-def least_slowest_ns(problem: Problem, limits: Limits) -> int | None:
+def least_slowest_ns(problem: Problem, limits: Limits) -> int | Fraction | None:
     """Return a time that the slowest stage takes at least: the slowest block where it is quickest, or an even share."""
     if fewest_machines(problem, limits) is None:
         return None
+    if problem.rules.replicas:
+        from solver.flow.ceiling import least_pace_ns  # noqa: PLC0415 - other plans never need it
+
+        return least_pace_ns(problem)
     times = _least_times(problem)
     share = sum(times, Fraction(0)) / _most_stages(problem)
     measured = [min(node.stage_ns) for node in _usable(problem) if node.stage_ns]

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 __all__ = ["ClosedForm", "ConstraintSolver", "ExactSearch", "Prover", "provers_for"]
 
+# The share of the time that sets of few nodes get where the search of teams does not close a level.
+_LEFT_FOR_SETS = 0.5
+
 
 class Prover(Protocol):
     """One way of closing a level. One that `searches` is not asked when the time is up."""
@@ -246,13 +249,16 @@ def _interval(answer: Answer) -> Interval:
 def provers_for(problem: Problem, *, exact: bool = True) -> tuple[Prover, ...]:
     """Return the provers of a problem, cheapest first; `exact=False` leaves CP-SAT alone with the arithmetic.
 
-    Replicas have one search beside the closed form, with or without.
+    Replicas have two searches of their own beside the closed form, with or without.
     """
     if problem.rules.replicas:
         from solver.replicated.prover import ReplicatedSearch  # noqa: PLC0415 - NumPy tables that others do not need
+        from solver.sets.prover import SetSearch  # noqa: PLC0415 - as above
 
         single = replace(problem, rules=replace(problem.rules, replicas=False))
-        return (ClosedForm(), ReplicatedSearch(single, provers_for(single)), Baselines(problem))
+        left_over = _LEFT_FOR_SETS if SetSearch.answers(problem) else 0.0
+        search = ReplicatedSearch(single, provers_for(single), left_over)
+        return (ClosedForm(), search, SetSearch(), Baselines(problem))
     if not problem.is_plain:
         searches: tuple[Prover, ...] = (MachineProver(problem), Baselines(problem)) if exact else ()
         return (ClosedForm(), *searches, ConstraintSolver())

@@ -6,7 +6,7 @@ document says otherwise is a finding. Values are checked; proofs are taken as cl
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from solver.finding import Finding, differences, short
@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 
     from solver.claim import Claim
     from solver.effort import Effort
-    from solver.problem import Placement
+    from solver.problem import Placement, Problem
+    from solver.provers import Prover
     from tensors.inventory import Inventory
 
 __all__ = ["Finding", "Reproof", "findings", "reproved", "same_model"]
@@ -91,15 +92,28 @@ def reproved(claim: Claim, effort: Effort) -> Reproof:
     """Solve the plan's problem again by another method than the one it names, and compare.
 
     CP-SAT alone proves again what closed forms and the exact search proved; a proof by CP-SAT goes through every
-    prover there is. CP-SAT knows no replicas: there the same searches prove again.
+    prover there is. With replicas the search by sets proves again what others proved, and they what it proved. One node
+    of every step makes a chain, so that CP-SAT proves again that there is none.
     """
+    problem = claim.problem
+    if problem.rules.replicas and claim.outcome is Outcome.INFEASIBLE:
+        problem = replace(problem, rules=replace(problem.rules, replicas=False))
     methods = {entry.get("proof") for entry in claim.said["objective"]}
-    every = claim.problem.rules.replicas or ConstraintSolver.name in methods
-    provers = provers_for(claim.problem) if every else (ConstraintSolver(),)
-    solution = solve(claim.problem, claim.objectives, effort, provers=provers)
+    solution = solve(problem, claim.objectives, effort, provers=_others(problem, methods, claim.placement))
     proved = (Outcome.OPTIMAL, Outcome.INFEASIBLE)
     reached = claim.outcome not in proved or solution.outcome in proved
     return Reproof(solution, reached, tuple(_contradictions(claim, solution)))
+
+
+def _others(problem: Problem, methods: set[object], known: Placement | None) -> tuple[Prover, ...]:
+    """Return provers by another method than those that proved a plan."""
+    every = provers_for(problem)
+    if problem.rules.replicas:
+        from solver.sets.prover import SetSearch  # noqa: PLC0415 - NumPy tables that others do not need
+
+        by_sets = SetSearch.name in methods
+        return tuple(prover for prover in every if prover.name != SetSearch.name) if by_sets else (SetSearch(known),)
+    return every if ConstraintSolver.name in methods else (ConstraintSolver(),)
 
 
 def _contradictions(claim: Claim, solution: Solution) -> Iterator[Finding]:

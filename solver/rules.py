@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from solver.flow.rules import chain_cover, chain_hops
+from solver.flow.rules import chain_cover, chain_hops, chain_order, chain_together
 from solver.measures import nodes_used, pool_loads, stage_load
 
 if TYPE_CHECKING:
@@ -108,8 +108,11 @@ def pools(problem: Problem, placement: Placement) -> Iterator[str]:
 
 
 def together(problem: Problem, placement: Placement) -> Iterator[str]:
-    """The devices of one machine follow one another, unless they may stand apart."""
+    """The devices of one machine follow one another, unless they may stand apart; with replicas, their steps do."""
     if problem.rules.apart:
+        return
+    if problem.rules.replicas:
+        yield from chain_together(problem, placement)
         return
     left: set[str] = set()
     machines = [problem.nodes_by_name[stage.node].machine for stage in placement.stages]
@@ -159,7 +162,10 @@ def last(problem: Problem, placement: Placement) -> Iterator[str]:
 
 
 def order(problem: Problem, placement: Placement) -> Iterator[str]:
-    """Nodes named in an order follow each other in it, where they are used."""
+    """Nodes named in an order follow each other in it, where they are used; with replicas, in every chain."""
+    if problem.rules.replicas:
+        yield from chain_order(problem, placement)
+        return
     rank = {node: number for number, node in enumerate(problem.rules.order)}
     ranked = [stage.node for stage in placement.stages if stage.node in rank]
     for before, after in pairwise(ranked):

@@ -20,7 +20,7 @@ LAYERS = (
     ("cluster_build", "effort", "facts_file", "objectives", "toml_tables"),
     ("bounds", "cluster_file", "engines", "pooled_bounds", "question", "rules", "solution"),
     ("baselines", "descent", "example", "exact"),
-    ("model", "replicated"),
+    ("model", "replicated", "sets"),
     ("provers",),
     ("solve",),
     ("comparison", "frontier", "options", "projection", "trials"),

@@ -16,7 +16,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from solver.flow.stages import stage_times
+from solver.flow.stages import most_devices, stage_times
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,7 +41,7 @@ def least_pace_ns(problem: Problem) -> Fraction | None:
         if sum(weights) == 0:
             continue
         kinds = [(options_of(times, weights), count) for times, count in tables]
-        pace = pace_for(kinds, sum(weights), problem.rules.max_nodes)
+        pace = pace_for(kinds, sum(weights), most_devices(problem))
         if pace is None:
             return None
         best = max(best, pace)

@@ -2,12 +2,13 @@
 
 Where every link of a problem carries all tokens alone, links do not matter. Else links are told apart by what they are
 to a node: wide enough, too thin to carry all tokens, or forbidden; nodes that are joined to all others in the same way
-are one kind, however their thin links differ.
+are one kind, however their thin links differ. A node that a rule names is a kind of its own, and devices of distinct
+machines are never one.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -67,9 +68,10 @@ def kinds_of(problem: Problem, fastest_ns: Fraction) -> Kinds:
     looks = np.where(crossing == _FORBIDDEN, 2, (crossing > float(fastest_ns)).astype(np.int64))
     np.fill_diagonal(looks, 0)
     free = not looks.any()
+    own = _told_apart(problem)
     groups: dict[tuple[object, ...], list[list[int]]] = {}
     for number, node in enumerate(nodes):
-        alike = groups.setdefault(_table_key(node), [])
+        alike = groups.setdefault((*_table_key(node), own.get(node.name)), [])
         for group in alike:
             if free or all(_twins(looks, number, other) for other in group):
                 group.append(number)
@@ -87,6 +89,18 @@ def _table_key(node: Node) -> tuple[object, ...]:
     draws = node.draws
     host = None if draws is None else (draws.shape, draws.host_pool is None)
     return node.budget_bytes, node.bytes_per_second, node.stage_ns, host
+
+
+def _told_apart(problem: Problem) -> dict[str, int]:
+    """Return a number for every node that a rule, its machine or a shared memory tells apart, links left out."""
+    apart = problem if problem.is_plain else replace(problem, links=replace(problem.links, pairs=()))
+    named = problem.rules.named
+    return {
+        member.name: number
+        for number, group in enumerate(apart.classes)
+        for member in group.members
+        if not problem.is_plain or member.name in named
+    }
 
 
 def _transfers(problem: Problem, nodes: list[Node]) -> NDArray[np.int64]:

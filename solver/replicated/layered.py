@@ -8,7 +8,8 @@ chain of steps ends so, every step within the pace and every seam wide enough:
 
 A seam is taken to carry what all its links carry together, each no more than all tokens. That is exact where the nodes
 of either side are alike and never too little, so that an answer is measured before it is believed, and "none" is a
-proof where every useful team was offered and the quickest of the links between two kinds were counted.
+proof where every useful team was offered and the quickest of the links between two kinds were counted. What else the
+rules ask of steps in a row is in `places`.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from solver.replicated.kinds import Kinds
     from solver.replicated.pace import Pace
     from solver.replicated.packing import Packing, Team
+    from solver.replicated.places import Places
 
 __all__ = ["TeamStep", "layered_steps", "stages_kept"]
 
@@ -50,6 +52,7 @@ def layered_steps(
     teams: Sequence[Team],
     packing: Packing,
     most_nodes: int | None,
+    places: Places | None,
     *,
     quick: bool,
     spent: Callable[[], bool],
@@ -88,11 +91,10 @@ def layered_steps(
             into = np.zeros((len(teams), items + 1), dtype=bool)
             into[:, 0] = True
         else:
-            into = (seams.T @ reach[number].astype(np.float32)) > 0
+            into = (_followed(seams, places, used).T @ reach[number].astype(np.float32)) > 0
         into &= items - boundaries <= left[number]
-        there = np.flatnonzero(into.any(axis=1) & (rows + np.array(used) < np.array(shape)).all(axis=1))
-        if most_nodes is not None:
-            there = there[rows[there].sum(axis=1) + sum(used) <= most_nodes]
+        joining = _joining(rows, np.array(used), np.array(counts), most_nodes, places)
+        there = np.flatnonzero(into.any(axis=1) & joining)
         ends = _ends(into[there], fits[there], longest)
         for place in np.flatnonzero(ends.any(axis=1)):
             reached = number + int(offsets[there[place]])
@@ -101,7 +103,32 @@ def layered_steps(
             if ends[place, items]:
                 size = sum(used) + int(rows[there[place]].sum())
                 best = (size, reached) if best is None else min(best, (size, reached))
-    return None if best is None else _walk(teams, reach, fits, seams > 0, offsets, best[1])
+    if best is None:
+        return None
+    return _walk(teams, reach, fits, lambda used: _followed(seams, places, used) > 0, shape, best[1])
+
+
+def _joining(
+    rows: NDArray[np.int64],
+    used: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    most_nodes: int | None,
+    places: Places | None,
+) -> NDArray[np.bool_]:
+    """Return which teams may be the next step where so many nodes are used."""
+    both = rows + used
+    joining: NDArray[np.bool_] = np.all(both <= counts, axis=1)
+    if most_nodes is not None:
+        joining &= both.sum(axis=1) <= most_nodes
+    if places is not None:
+        joining &= places.may_join(used)
+    return joining
+
+
+def _followed(seams: NDArray[np.float32], places: Places | None, used: Sequence[int]) -> NDArray[np.float32]:
+    """Return the seams that the rules allow where so many nodes are used."""
+    follow = None if places is None else places.may_follow(np.array(used))
+    return seams if follow is None else seams * follow
 
 
 def _ends(into: NDArray[np.bool_], fits: NDArray[np.bool_], longest: int) -> NDArray[np.bool_]:
@@ -117,8 +144,8 @@ def _walk(
     teams: Sequence[Team],
     reach: NDArray[np.bool_],
     fits: NDArray[np.bool_],
-    seams: NDArray[np.bool_],
-    offsets: NDArray[np.int64],
+    seams: Callable[[Sequence[int]], NDArray[np.bool_]],
+    shape: tuple[int, ...],
     state: int,
 ) -> tuple[TeamStep, ...]:
     """Return the steps that lead to a state that ends with the last item."""
@@ -126,11 +153,12 @@ def _walk(
     last = int(np.flatnonzero(reach[state, :, end])[0])
     steps: list[TeamStep] = []
     while True:
-        before = state - int(offsets[last])
+        before = state - int(np.ravel_multi_index(teams[last], shape))
         if before == 0 and fits[last, 0, end]:
             steps.append(TeamStep(0, end, teams[last]))
             return tuple(reversed(steps))
-        sources, starts = np.nonzero(reach[before] & seams[:, last][:, None] & fits[last, :, end][None, :])
+        allowed = seams([int(count) for count in np.unravel_index(before, shape)])
+        sources, starts = np.nonzero(reach[before] & allowed[:, last][:, None] & fits[last, :, end][None, :])
         start = int(starts.min())
         steps.append(TeamStep(start, end, teams[last]))
         state, end, last = before, start, int(sources[starts == start][0])

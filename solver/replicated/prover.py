@@ -31,14 +31,16 @@ class ReplicatedSearch:
     """The search of `solver.replicated.search`.
 
     `single` is the problem without replicas and `provers` are its own: what they call impossible is impossible with
-    replicas too, since one node of every step makes a chain of single nodes.
+    replicas too, since one node of every step makes a chain of single nodes. `left_over` is the share of the time that
+    is kept for who is asked next.
     """
 
     name = "exact search"
     searches = True
 
-    def __init__(self, single: Problem, provers: Sequence[_Prover]) -> None:
+    def __init__(self, single: Problem, provers: Sequence[_Prover], left_over: float) -> None:
         self._single = single
+        self._left_over = left_over
         self._provers = provers
 
     def prove(self, question: Question, clock: Clock, report: Report) -> Interval:
@@ -47,7 +49,8 @@ class ReplicatedSearch:
         if start.impossible or start.interrupted:
             return start
         report(None if start.placement is None else question.objective.cost(question.problem, start.placement), None)
-        found = best_flow(question.problem, start.placement, lambda: clock.seconds_left <= 0)
+        reserve = clock.seconds_left * self._left_over
+        found = best_flow(question.problem, start.placement, lambda: clock.seconds_left <= reserve)
         if found is None:
             return Interval(lower=None, placement=None, impossible=True, interrupted=False)
         return Interval(found.bound_ns, found.placement, impossible=False, interrupted=found.interrupted)

@@ -17,10 +17,12 @@ from solver.exact.states import TableError
 from solver.flow.ceiling import least_pace_ns
 from solver.flow.chains import chains_of, placement_of_chains
 from solver.flow.measure import chain_tokens_per_second
+from solver.measures import nodes_used
 from solver.replicated.layered import layered_steps
 from solver.replicated.pace import Pace
 from solver.replicated.partitions import best_partition, is_small
 from solver.replicated.parts import joined_parts
+from solver.replicated.places import places_of
 from solver.replicated.realise import cut, manned
 from solver.replicated.splits import most_chains, split_at
 from solver.replicated.state import Search
@@ -88,7 +90,7 @@ def _searched(search: Search, depth: int) -> Fraction | None:
         bound = _every_chain(search, bound)
     if search.best_ns is not None and search.best_ns <= search.fastest_ns:
         return search.fastest_ns
-    if most_chains(search.times, search.kinds.counts, search.items) < 2:  # noqa: PLR2004 - several
+    if search.one_chain or most_chains(search.times, search.kinds.counts, search.items) < 2:  # noqa: PLR2004 - several
         return bound
     split, excluded_ns = _splits(search)
     if depth < _DEEPEST:
@@ -165,11 +167,13 @@ def _probe(search: Search, pace: Pace) -> tuple[bool, bool]:
     if _offer_teams(search, packed[0], pace):
         return True, False
     offer = useful_teams(search.kinds, search.times, packing)
-    most = search.problem.rules.max_nodes
+    places = places_of(search.problem, search.kinds, offer.teams)
     alike = bool((search.kinds.slow_ns == search.kinds.quick_ns).all())
     for quick in (True,) if alike else (False, True):
         try:
-            steps = layered_steps(search.kinds, offer.teams, packing, most, quick=quick, spent=search.spent)
+            steps = layered_steps(
+                search.kinds, offer.teams, packing, search.most_nodes, places, quick=quick, spent=search.spent
+            )
         except TableError:
             return False, False
         if steps is None and quick:
@@ -210,8 +214,13 @@ def _every_placement(search: Search) -> Fraction:
         carried = chain_tokens_per_second(search.problem, chain)
         if nodes not in alone or carried > alone[nodes][0]:
             alone[nodes] = (carried, chain)
-    most = search.problem.rules.max_nodes
-    best = most_together(alone, sum(search.kinds.counts) if most is None else most)
+
+    def allowed(chains: tuple[Chain, ...]) -> bool:
+        # What chains put into a memory together depends on their cuts: leaving that out keeps the pace a bound.
+        broken = violations(search.problem, placement_of_chains(chains))
+        return all(violation.rule == "pools" for violation in broken)
+
+    best = most_together(alone, allowed)
     if best is None:
         raise TableError
     search.offer(placement_of_chains(best[1]))
@@ -224,7 +233,7 @@ def _splits(search: Search) -> tuple[tuple[int, ...] | None, Fraction]:
     if search.best_ns is None:
         return None, search.fastest_ns
     if is_small(search.times, search.kinds.counts):
-        best = best_partition(search.times, search.kinds.counts, search.items, search.problem.rules.max_nodes)
+        best = best_partition(search.times, search.kinds.counts, search.items, search.most_nodes)
         if best is not None:
             pace, parts = best
             return (parts[0] if len(parts) > 1 and pace < search.best_ns else None), pace
@@ -248,7 +257,7 @@ def _several_chains(search: Search, split: tuple[int, ...] | None, depth: int) -
     first = search.best
     if first is not None:
         used = {stage.node for stage in first.stages}
-        _offer_together(search, [[], [name for name in names if name not in used]], depth, beside=first)
+        _offer_together(search, [[name for name in names if name not in used]], depth, beside=first)
     parts = joined_parts(search.problem, names, search.fastest_ns)
     if len(parts) > 1:
         _offer_together(search, parts, depth)
@@ -262,7 +271,7 @@ def _offer_together(search: Search, parts: list[list[str]], depth: int, beside: 
     chains: list[Chain] = [] if beside is None else list(chains_of(beside))
     rules, every = search.problem.rules, [node.name for node in search.problem.nodes]
     for part in parts:
-        used = sum(len(step.nodes) for chain in chains for step in chain)
+        used = nodes_used(search.problem, placement_of_chains(chains))
         left = None if rules.max_nodes is None else rules.max_nodes - used
         if not part or (left is not None and left < 1) or search.spent():
             continue

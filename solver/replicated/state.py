@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from solver.flow.chains import placement_of_chains
 from solver.flow.measure import pace_ns
+from solver.flow.stages import most_devices
 from solver.replicated.kinds import kinds_of
 from solver.replicated.packing import best_times, pack, packed_steps
 from solver.replicated.realise import exchanged
@@ -33,6 +34,9 @@ class Search:
         self.problem = problem
         self.spent = spent
         self.items = len(problem.items)
+        self.most_nodes = most_devices(problem)
+        # What one node alone may hold is in every chain, and a node takes one stage.
+        self.one_chain = bool(problem.rules.pins) or problem.rules.first is not None or problem.rules.last is not None
         self.kinds: Kinds = kinds_of(problem, fastest_ns)
         self.times = best_times(self.kinds)
         self.fastest_ns = fastest_ns
@@ -64,4 +68,4 @@ class Search:
 
     def packed(self, packing: Packing) -> tuple[tuple[Team, ...], Fraction] | None:
         """Return the teams of a packing on the fewest nodes and their pace; None if too few nodes are allowed."""
-        return packed_steps(packing, self.times, self.problem.rules.max_nodes)
+        return packed_steps(packing, self.times, self.most_nodes)

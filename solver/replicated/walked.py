@@ -63,15 +63,18 @@ def chains_within(problem: Problem, kinds: Kinds, pace: Pace, spent: Callable[[]
 
 
 def most_together(
-    alone: Mapping[frozenset[str], tuple[Fraction, Chain]], most_nodes: int
+    alone: Mapping[frozenset[str], tuple[Fraction, Chain]], allowed: Callable[[tuple[Chain, ...]], bool]
 ) -> tuple[Fraction, tuple[Chain, ...]] | None:
-    """Return the chains without a node in common that carry most, of the best one for every set of nodes; or None."""
+    """Return the chains without a node in common that carry most, of the best one for every set of nodes; or None.
+
+    Whether chains are `allowed` side by side may depend on their nodes alone.
+    """
     best: dict[frozenset[str], tuple[Fraction, tuple[Chain, ...]]] = {}
     for nodes, (carried, chain) in alone.items():
         for used, (amount, chains) in [(frozenset[str](), (0 * carried, ())), *best.items()]:
-            both = used | nodes
-            if used & nodes or len(both) > most_nodes:
+            if used & nodes or not allowed((*chains, chain)):
                 continue
+            both = used | nodes
             if both not in best or amount + carried > best[both][0]:
                 best[both] = (amount + carried, (*chains, chain))
     return max(best.values(), key=lambda entry: entry[0], default=None)

@@ -100,6 +100,8 @@ def _time(time_ns: int) -> str:
 def _fits(entry: Entry) -> Cell:
     if entry.fits:
         return Styled("yes", Style.GOOD)
+    if any(broken.rule == "hops" for broken in entry.broken):
+        return Styled("no, a forbidden link", Style.BAD)
     if not entry.overfull:
         return Styled(f"no, breaks the rule on {entry.broken[0].rule}", Style.BAD)
     worst, *others = entry.overfull
@@ -108,9 +110,13 @@ def _fits(entry: Entry) -> Cell:
 
 
 def _reason(entry: Entry, paint: Paint) -> list[str]:
-    if entry.reason is None:
+    reason = entry.reason
+    if reason is None:
+        barred = [broken.witness for broken in entry.broken if broken.rule == "hops"]
+        reason = f"It does not run: {barred[0]}." if barred else None
+    if reason is None:
         return []
-    return sentence_lines(f"{entry.name}: {entry.reason}", paint, indent=4, style=Style.FAINT)
+    return sentence_lines(f"{entry.name}: {reason}", paint, indent=4, style=Style.FAINT)
 
 
 def _legend(objectives: Sequence[Objective]) -> str:

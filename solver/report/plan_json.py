@@ -48,7 +48,7 @@ __all__ = [
 
 PLAN_SCHEMA = "layerfit/plan/1"
 
-PROOFS = ("closed form", "exact search", "cp-sat", "none")
+PROOFS = ("closed form", "exact search", "set search", "cp-sat", "none")
 """Kinds of proof, the cheapest first."""
 
 

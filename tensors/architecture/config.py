@@ -49,6 +49,8 @@ def from_config(config: Config, tensors: Shapes) -> Architecture:
         heads=first(values, "num_attention_heads", "n_head", "n_heads") or None,
         experts=_experts(model),
         index_topk=first(values, "index_topk") or None,
+        index_block_tokens=None,
+        banked_every=None,
         full_indexer_blocks=tuple(block for block in _own_indices(family, model) if block < model.trunk_blocks),
         tied=_tied(config, model, tensors),
         cache=_cache(family, model),

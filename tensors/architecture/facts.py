@@ -34,8 +34,9 @@ class Architecture:
     """Facts of a model. None stands for "no header says so", never for zero.
 
     `cache` lists the terms of every block's cache, trunk and nextn, or says which fact is missing to size it.
-    `index_topk` is how many keys a sparse indexer keeps for a query; `full_indexer_blocks` the trunk blocks that
-    compute their own indices.
+    `index_topk` is how many keys a sparse indexer keeps for a query, or blocks of `index_block_tokens` tokens;
+    `full_indexer_blocks` the trunk blocks that compute their own indices. One of `banked_every` blocks banks the
+    residual stream for later ones.
     """
 
     family: str
@@ -47,6 +48,8 @@ class Architecture:
     heads: int | None
     experts: Experts | None
     index_topk: int | None
+    index_block_tokens: int | None
+    banked_every: int | None
     full_indexer_blocks: tuple[int, ...]
     tied: bool | None
     cache: tuple[CacheTerm, ...] | MissingFact

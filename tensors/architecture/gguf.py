@@ -44,6 +44,8 @@ def from_gguf(metadata: Metadata, tensors: Shapes) -> Architecture:
         heads=max(header.per_block("attention.head_count") or (0,)) or None,
         experts=_experts(header),
         index_topk=header.positive("attention.indexer.top_k"),
+        index_block_tokens=header.positive("attention.indexer.block_size"),
+        banked_every=header.positive("attn_res.block_size"),
         full_indexer_blocks=full_indexer_blocks(header),
         tied=header.tied(),
         cache=_cache(header),

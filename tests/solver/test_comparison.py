@@ -118,3 +118,16 @@ def test_a_rule_that_takes_a_forbidden_link_carries_no_tokens_where_replicas_are
     assert (False, {"hops"}) == (vllm.fits, {broken.rule for broken in vllm.broken})
     assert vllm.figures is not None
     assert (None, (None,)) == (vllm.figures.tokens_per_second, vllm.figures.values)
+
+
+def test_a_placement_over_a_forbidden_link_does_not_run_and_has_no_times() -> None:
+    """What it would hold is still said, and so is the link."""
+    apart = joined(
+        timed(problem_of((3, 3, 3, 3), (9, 9)), (GB, GB)), near(0), ("n0", "n1", barred()), activation_bytes=1
+    )
+    vllm = entries(apart, "latency,balance,throughput")["vllm"]
+
+    assert (Violation("hops", 'the link from "n0" to "n1" is forbidden'),) == vllm.broken
+    assert vllm.figures is not None
+    assert (None, None) == (vllm.figures.latency_ns, vllm.figures.tokens_per_second)
+    assert (None, Fraction(6, 9), None) == vllm.figures.values

@@ -21,6 +21,8 @@ from support.plan_documents import (
 from support.plans import unknown_plan
 from support.planted import Planted, says
 from support.problems import problem_of
+from support.replicated import REPLICAS, sites
+from support.timed import GB, timed
 
 from solver.effort import Effort
 from solver.objectives import OBJECTIVES, objectives_named
@@ -122,3 +124,45 @@ def test_entries_that_do_not_match_the_objectives_are_a_finding_and_no_crash() -
 
     assert ["objective"] == places(document)
     assert () == reproof(document).findings
+
+
+def test_a_plan_with_replicas_is_proved_again_by_sets_of_nodes() -> None:
+    """The closed form and the search of teams proved it; they are not asked again."""
+    found = reproof(document_of(plan(sites(2, 25), "throughput", EFFORT), "throughput"))
+
+    assert (Outcome.OPTIMAL, True, ()) == (found.solution.outcome, found.reached, found.findings)
+    assert ["set search"] == [level.proof for level in found.solution.levels]
+
+
+def test_a_wrong_proof_of_replicas_is_found() -> None:
+    """One chain of single nodes is called the best, with a bound to match."""
+    problem = sites(2, 25)
+    single = Placement((Stage(0, 4, "n0"), Stage(4, 8, "n1")))
+    solution = solve(
+        problem, objectives_named("throughput"), EFFORT, provers=(Planted([says(10, single)], name="exact search"),)
+    )
+    document = document_of(project(problem, None, solution, single), "throughput")
+
+    assert (
+        Finding("objective throughput", "100000000.0 is called optimal, 200000000.0 is better"),
+        Finding("objective throughput", "the bound 100000000.0 is below 200000000.0, which is reached"),
+    ) == reproof(document).findings
+
+
+def test_a_proof_by_sets_of_nodes_goes_through_the_other_search() -> None:
+    problem = sites(2, 25)
+    best = solve(problem, objectives_named("throughput"), EFFORT).placement
+    prover = Planted([says(5, best)], name="set search")
+    solution = solve(problem, objectives_named("throughput"), EFFORT, provers=(prover,))
+    found = reproof(document_of(project(problem, None, solution, best), "throughput"))
+
+    assert (True, ()) == (found.reached, found.findings)
+    assert {"closed form", "exact search"} >= {level.proof for level in found.solution.levels}
+
+
+def test_that_nothing_fits_with_replicas_is_proved_again_for_single_nodes_by_cp_sat() -> None:
+    problem = replace(timed(problem_of((9, 9), (5, 5, 5)), (GB, GB, GB)), rules=REPLICAS)
+    found = reproof(document_of(plan(problem, "throughput", EFFORT), "throughput"))
+
+    assert (Outcome.INFEASIBLE, True, ()) == (found.solution.outcome, found.reached, found.findings)
+    assert "cp-sat" == found.solution.refuted_by

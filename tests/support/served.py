@@ -46,6 +46,8 @@ def model(tensors: tuple[Tensor, ...], cache: tuple[CacheTerm, ...], blocks: int
         heads=None,
         experts=None,
         index_topk=None,
+        index_block_tokens=None,
+        banked_every=None,
         full_indexer_blocks=(),
         tied=False,
         cache=cache,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from solver.engines.llamacpp import families
 from solver.engines.llamacpp.facts import CacheCells, FlashAttention
 from tensors.architecture import MissingFact
 from tensors.cache import CacheKind, CacheSettings, CacheTerm, term_bytes, term_cells, with_indexers
@@ -54,7 +55,8 @@ def kept_terms(profile: Profile, inventory: Inventory, settings: Settings) -> tu
     trunk = inventory.trunk_blocks
     drafting = settings.drafts and family in profile.drafting_families
     kept: list[KeptTerm] = []
-    main, draft = _settings(settings, settings.type_k, settings.type_v), _draft_settings(settings)
+    main = _settings(settings, family, settings.type_k, settings.type_v)
+    draft = replace(_settings(settings, family, settings.draft_type_k, settings.draft_type_v), states_per_sequence=1)
     for term in _shaped(with_indexers(terms, own=profile.sparse_caches, shared=False), settings):
         if term.block < trunk:
             kept.append(KeptTerm(term, main))
@@ -90,10 +92,10 @@ def cache_cells(kept: Iterable[KeptTerm]) -> tuple[CacheCells, ...]:
     return tuple(CacheCells(kind, cells, streams, tuple(blocks)) for (kind, cells, streams), blocks in groups.items())
 
 
-def _settings(settings: Settings, type_k: CacheType, type_v: CacheType) -> CacheSettings:
+def _settings(settings: Settings, family: str, type_k: CacheType, type_v: CacheType) -> CacheSettings:
     return CacheSettings(
         stream_tokens=settings.sequence_tokens,
-        streams=settings.streams,
+        streams=settings.sequences if family in families.NEVER_UNIFIED else settings.streams,
         sequences=settings.sequences,
         type_k=type_k,
         type_v=type_v,
@@ -101,11 +103,6 @@ def _settings(settings: Settings, type_k: CacheType, type_v: CacheType) -> Cache
         window_extra_tokens=settings.micro_batch_tokens,
         states_per_sequence=settings.states_per_sequence,
     )
-
-
-def _draft_settings(settings: Settings) -> CacheSettings:
-    draft = _settings(settings, settings.draft_type_k, settings.draft_type_v)
-    return replace(draft, states_per_sequence=1)
 
 
 def _shaped(terms: Iterable[CacheTerm], settings: Settings) -> tuple[CacheTerm, ...]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from solver.engines.llamacpp.compute_attention import attention
+from solver.engines.llamacpp.compute_banked import banked
+from solver.engines.llamacpp.compute_compressed import compressed
 from solver.engines.llamacpp.compute_context import MissingTensorError
 from solver.engines.llamacpp.compute_families import CENTRED, traits
 from solver.engines.llamacpp.compute_forward import forward, has_forward
@@ -14,6 +16,7 @@ from solver.engines.llamacpp.compute_layered import attention as layered_attenti
 from solver.engines.llamacpp.compute_layered import layer_embeddings, with_layer_embedding
 from solver.engines.llamacpp.compute_layers import norm, pinned
 from solver.engines.llamacpp.compute_recurrent import recurrent
+from solver.engines.llamacpp.compute_selected import is_selected, selected
 from tensors.cache import CacheKind
 
 if TYPE_CHECKING:
@@ -34,6 +37,12 @@ def build(here: Context) -> None:
     """
     kind = traits(here.family)
     residual = _embedded(here, kind)
+    if here.has("output_res_score.weight"):
+        _head(here, kind, banked(here, kind, residual))
+        return
+    if here.has("output_hc_fn.weight"):
+        _head(here, kind, compressed(here, kind, residual))
+        return
     embeddings = layer_embeddings(here, residual)
     for block in here.blocks:
         drop = block == here.blocks[-1] and not kind.late_rows
@@ -162,7 +171,8 @@ def _mixer(here: Context, kind: Traits, block: int, source: Node) -> Node:
     if term is not None and here.of(block, "attn_kv_b") is not None:
         return unpacked(here, block, source, term)
     if term is not None:
-        return attention(here, kind, block, source, term)
+        chosen = is_selected(here, block)
+        return selected(here, block, source, term) if chosen else attention(here, kind, block, source, term)
     if here.term(block, CacheKind.RECURRENT) is not None:
         return recurrent(here, block, source)
     if has_forward(here, block):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from solver.engines.llamacpp.compute_families import FOUR_POSITIONS, NEVER_FUSED
 from solver.engines.llamacpp.compute_graph import F16, F32, HOST_PLACE, I32, Graph, Node
 from solver.engines.llamacpp.facts import HOST
+from solver.engines.llamacpp.families import NEVER_UNIFIED
 from tensors.architecture import MissingFact
 from tensors.cache import CacheKind, CacheTerm, CacheType
 
@@ -90,7 +91,8 @@ class Context:
     @property
     def streams(self) -> int:
         """Return how many runs of cells the cache has."""
-        return self.settings.streams
+        own = self.inventory.architecture.family in NEVER_UNIFIED
+        return self.settings.sequences if own else self.settings.streams
 
     def device(self, block: int) -> int:
         """Return where a block is; the head is one past the last block."""
@@ -214,7 +216,7 @@ class Context:
         """Return the cells of one stream of a cache: a window keeps the micro-batch besides itself."""
         tokens = self.settings.sequence_tokens
         if term.window_tokens is not None and not self.settings.full_windows:
-            windows = term.window_tokens * (self.sequences if self.settings.unified else 1)
+            windows = term.window_tokens * (self.sequences // self.streams)
             tokens = min(tokens, windows + self.settings.micro_batch_tokens)
         return -(-tokens // _CELL_MULTIPLE) * _CELL_MULTIPLE
 

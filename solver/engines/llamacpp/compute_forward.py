@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from solver.engines.llamacpp.compute_context import MissingTensorError
 from solver.engines.llamacpp.compute_families import NORMED_ROUTERS, SOFTMAX_ROUTERS
 from solver.engines.llamacpp.compute_graph import I32
-from solver.engines.llamacpp.compute_layers import matrix
+from solver.engines.llamacpp.compute_layers import matrix, norm
 
 if TYPE_CHECKING:
     from solver.engines.llamacpp.compute_context import Context
@@ -33,6 +33,9 @@ def forward(here: Context, kind: Traits, block: int, source: Node) -> Node:
     if here.of(block, "ffn_gate_inp") is None:
         return _dense(here, source, block, activation=kind.activation)
     routed = _routed(here, kind, block, source)
+    if here.of(block, "ffn_routed_up") is not None:
+        routed = norm(here, routed, block, "ffn_routed_norm")
+        routed = graph.product(here.need(block, "ffn_routed_up"), routed)
     if kind.both_forwards and here.of(block, "ffn_up") is not None:
         return graph.like("scale", graph.like("add", _dense(here, source, block), routed))
     if here.of(block, "ffn_up_shexp") is None:
@@ -50,7 +53,7 @@ def _dense(here: Context, source: Node, block: int, suffix: str = "", *, activat
     up = matrix(here, source, block, f"ffn_up{suffix}") if here.of(block, f"ffn_up{suffix}") is not None else source
     if here.of(block, f"ffn_gate{suffix}") is not None:
         gate = matrix(here, source, block, f"ffn_gate{suffix}")
-        middle = graph.like("glu", gate, up)
+        middle = _bounded(here, gate, up) if activation == "bounded" else graph.like("glu", gate, up)
     elif activation == "split":
         middle = graph.make("glu", (up,), up.extents[0] // 2, *up.extents[1:])
     else:
@@ -68,11 +71,14 @@ def _routed(here: Context, kind: Traits, block: int, source: Node) -> Node:
     if not 0 < used <= min(_MOST_EXPERTS, here.need(block, "ffn_gate_inp").extents[1]):
         raise MissingTensorError(f"blk.{block}: {used} experts for a token")
     chosen, weights = _choice(here, block, source, used)
+    down_to_latent = here.of(block, "ffn_routed_down")
+    if down_to_latent is not None:
+        source = graph.product(down_to_latent, source)
     current = graph.view(source, source.extents[0], 1, tokens)
     if kind.early_experts:
         repeated = graph.make("repeat", (current,), source.extents[0], used, tokens)
         current = graph.like("mul", repeated, weights)
-    middle = _expert_middle(here, current, block, chosen, used)
+    middle = _expert_middle(here, kind, current, block, chosen, used)
     down = _by_expert(here, middle, block, "ffn_down_exps", chosen, used)
     if not kind.early_experts:
         down = graph.like("mul", down, weights)
@@ -127,7 +133,15 @@ def _by_expert(here: Context, source: Node, block: int, stem: str, chosen: Node,
     return result if bias is None else graph.like("add_id", result, bias, chosen)
 
 
-def _expert_middle(here: Context, source: Node, block: int, chosen: Node, used: int) -> Node:
+def _bounded(here: Context, gate: Node, up: Node) -> Node:
+    """Return a gated activation whose both sides are bounded (situ): beta · tanh(gate / beta) · sigmoid(gate) · up."""
+    graph = here.graph
+    left = graph.like("scale", graph.like("unary", graph.like("scale", gate)))
+    left = graph.like("mul", left, graph.like("unary", gate))
+    return graph.like("mul", left, graph.like("scale", graph.like("unary", graph.like("scale", up))))
+
+
+def _expert_middle(here: Context, kind: Traits, source: Node, block: int, chosen: Node, used: int) -> Node:
     graph = here.graph
     if here.of(block, "ffn_gate_up_exps") is not None:
         both = _by_expert(here, source, block, "ffn_gate_up_exps", chosen, used)
@@ -139,4 +153,4 @@ def _expert_middle(here: Context, source: Node, block: int, chosen: Node, used: 
         result = graph.like("unary", up)
         return graph.like("sqr", result) if here.family.startswith("nemotron") else result
     gate = _by_expert(here, source, block, "ffn_gate_exps", chosen, used)
-    return graph.like("glu", gate, up)
+    return _bounded(here, gate, up) if kind.activation == "bounded" else graph.like("glu", gate, up)

@@ -52,6 +52,9 @@ def absorbed(here: Context, block: int, source: Node, term: CacheTerm, *, rope: 
         mask = _narrowed(here, mask, chosen)
     values = graph.view(keys, rank, *keys.extents[1:], strides=keys.strides[1:])
     result = attend(here, block, query, keys, values, mask, up=up_value)
+    gate = here.of(block, "attn_gate")
+    if gate is not None:
+        result = graph.like("mul", result, graph.like("unary", graph.product(gate, source)))
     return matrix(here, result, block, "attn_output")
 
 

@@ -135,8 +135,12 @@ def attend(
     *,
     sinks: Node | None = None,
     up: Node | None = None,
+    shared: bool = False,
 ) -> Node:
-    """Return attention of queries [width, heads, tokens] over the cells of a cache, as [width · heads, tokens]."""
+    """Return attention of queries [width, heads, tokens] over the cells of a cache, as [width · heads, tokens].
+
+    `up` unpacks a latent; `shared`: values are the keys, or part of them, and lie like them.
+    """
     graph, streams = here.graph, key.extents[3]
     each = query.extents[2] // streams
     query = graph.view(
@@ -149,53 +153,35 @@ def attend(
     )
     query, key = graph.permute(query, 0, 2, 1, 3), graph.permute(key, 0, 2, 1, 3)
     value = graph.permute(value, 0, 2, 1, 3)
-    further = (mask,) if sinks is None else (mask, sinks)
+    extra = () if sinks is None else (sinks,)
     if here.flash:
-        result = _fused(here, block, (query, key, value), further, up)
+        result = graph.make(
+            "flash_attention",
+            (query, key, value, mask, *extra),
+            value.extents[0],
+            query.extents[2],
+            query.extents[1],
+            streams,
+        )
+        here.fused.append((result, block))
+        if up is not None:
+            result = graph.permute(result, 0, 2, 1, 3)
+            result = graph.make("mul_mat", (up, result), up.extents[1], *result.extents[1:])
+            result = graph.dense(graph.permute(result, 0, 2, 1, 3))
+        result = graph.view(result, result.extents[0] * result.extents[1], result.extents[2] * result.extents[3])
     else:
-        result = _by_parts(here, (query, key, value), further, up)
-    graph.run(result)
-    return result
-
-
-def _fused(
-    here: Context, block: int, sources: tuple[Node, Node, Node], further: tuple[Node, ...], up: Node | None
-) -> Node:
-    """Return attention as one operation, of queries, keys and values with their places first."""
-    graph = here.graph
-    query, key, value = sources
-    result = graph.make(
-        "flash_attention",
-        (query, key, value, *further),
-        value.extents[0],
-        query.extents[2],
-        query.extents[1],
-        key.extents[3],
-    )
-    here.fused.append((result, block))
-    if up is not None:
+        scores = graph.make("mul_mat", (key, query), key.extents[1], query.extents[1], query.extents[2], streams)
+        scores = graph.like("soft_max", scores, mask, *extra)
+        if up is not None or shared:
+            value = graph.dense(_transposed(here, value))
+        result = graph.make("mul_mat", (value, scores), value.extents[1], scores.extents[1], scores.extents[2], streams)
+        if up is not None:
+            result = graph.make("mul_mat", (up, result), up.extents[1], *result.extents[1:])
         result = graph.permute(result, 0, 2, 1, 3)
-        result = graph.make("mul_mat", (up, result), up.extents[1], *result.extents[1:])
-        result = graph.dense(graph.permute(result, 0, 2, 1, 3))
-    return graph.view(result, result.extents[0] * result.extents[1], result.extents[2] * result.extents[3])
-
-
-def _by_parts(here: Context, sources: tuple[Node, Node, Node], further: tuple[Node, ...], up: Node | None) -> Node:
-    """Return attention as scores, their softmax and the values that they weigh."""
-    graph = here.graph
-    query, key, value = sources
-    streams = key.extents[3]
-    scores = graph.make("mul_mat", (key, query), key.extents[1], query.extents[1], query.extents[2], streams)
-    scores = graph.like("soft_max", scores, *further)
-    if up is not None:
-        value = graph.dense(_transposed(here, value))
-    result = graph.make("mul_mat", (value, scores), value.extents[1], scores.extents[1], scores.extents[2], streams)
-    if up is not None:
-        result = graph.make("mul_mat", (up, result), up.extents[1], *result.extents[1:])
-    result = graph.permute(result, 0, 2, 1, 3)
-    result = graph.dense(result, result.extents[0] * result.extents[1], result.extents[2] * result.extents[3])
-    if not here.settings.offloads_cache:
-        result.wanted = HOST_PLACE
+        result = graph.dense(result, result.extents[0] * result.extents[1], result.extents[2] * result.extents[3])
+        if not here.settings.offloads_cache:
+            result.wanted = HOST_PLACE
+    graph.run(result)
     return result
 
 

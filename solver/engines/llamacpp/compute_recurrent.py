@@ -254,15 +254,25 @@ def _kimi_delta(here: Context, block: int, source: Node) -> Node:
     query, key, value = parts
     decay = graph.product(here.need(block, "ssm_f_b"), graph.product(here.need(block, "ssm_f_a"), source))
     bias = here.of(block, "ssm_dt", "bias")
-    decay = graph.like("unary", graph.like("add", decay, bias) if bias is not None else decay)
+    decay = graph.like("add", decay, bias) if bias is not None else decay
+    whole_gate = here.of(block, "ssm_g")
+    if whole_gate is None:
+        decay = graph.like("unary", decay)
     decay = graph.like("mul", graph.view(decay, head, heads, here.tokens), here.need_bare(block, "ssm_a"))
+    if whole_gate is not None:
+        decay = graph.like("scale", graph.like("unary", graph.like("scale", decay)))
     decay = graph.view(decay, head, heads, each, sequences)
     beta = graph.product(here.need(block, "ssm_beta"), source)
     beta = graph.like("unary", graph.view(beta, 1, heads, each, sequences))
     state = graph.view(_states(here, block, "s", head * inner), head, head, heads, sequences)
     query, key = (graph.like("scale", graph.like("rms_norm", node)) for node in (query, key))
     output = _delta(here, block, query, key, value, decay, beta, state, late=True)
-    gate = graph.product(here.need(block, "ssm_g_b"), graph.product(here.need(block, "ssm_g_a"), source))
+    gate = graph.product(whole_gate, source) if whole_gate is not None else _low_rank_gate(here, block, source)
     normed = norm(here, graph.view(output, head, heads, here.tokens), block, "ssm_norm", "ssm_o_norm")
     gated = graph.like("mul", normed, graph.like("unary", graph.view(gate, head, heads, here.tokens)))
     return graph.product(here.need(block, "attn_output"), graph.dense(gated, inner, here.tokens))
+
+
+def _low_rank_gate(here: Context, block: int, source: Node) -> Node:
+    graph = here.graph
+    return graph.product(here.need(block, "ssm_g_b"), graph.product(here.need(block, "ssm_g_a"), source))

@@ -10,6 +10,7 @@ __all__ = [
     "FLASH_ATTENTION_OFF",
     "LAZY_TENSORS",
     "LOADED_OF_SKIPPED",
+    "NEVER_UNIFIED",
     "NORM_OF_HEAD",
     "ROLLED_BACK_STATES",
     "ROPE_ON_FULL_BLOCKS",
@@ -49,6 +50,10 @@ ROLLED_BACK_STATES: Final = frozenset({
 })  # fmt: skip
 """Families that keep a state for every token that a draft may take back (src/llama-arch.cpp,
 llm_arch_supports_rs_rollback)."""
+
+NEVER_UNIFIED: Final = frozenset({"deepseek4"})
+"""Families whose sequences have runs of cells of their own even where those of others share one
+(llama-kv-cache-dsv4.cpp)."""
 
 CACHES_WITHOUT_RULE: Final = frozenset({"deepseek4", "minimax-01", "qwen4exp"})
 """Families whose caches are allocated by rules that are not settled."""

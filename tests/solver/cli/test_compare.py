@@ -5,11 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.problems import problem_of
-from support.timed import GB, growing, joined, near, timed
+from support.timed import GB, barred, growing, joined, near, timed
 
 from solver.baselines import STRATEGIES
 
@@ -202,3 +203,14 @@ def test_what_cannot_be_meant_is_refused_in_a_line_that_names_the_command(
     code, out, err = layerfit("compare", *filled)
 
     assert (2, "", message) == (code, out, err.splitlines()[0])
+
+
+def test_a_forbidden_link_is_named_in_place_of_times(write: Callable[[Problem], Path], layerfit: Layerfit) -> None:
+    apart = joined(
+        timed(problem_of((3, 3, 3, 3), (9, 9)), (GB, GB)), near(0), ("n0", "n1", barred()), activation_bytes=1
+    )
+    lines = layerfit("compare", "--problem", write(apart), "--objective", "latency").out.splitlines()
+    row = next(line for line in lines if line.startswith("vllm "))
+
+    assert ["—", "—", "no, a forbidden"] == re.split(r"\s{2,}", row)[-3:]
+    assert 'vllm: It does not run: the link from "n0" to "n1" is forbidden.' in lines

@@ -122,8 +122,8 @@ def test_without_room_the_reasons_are_those_of_single_nodes(tmp_path: Path, laye
 
 
 def test_a_search_that_ends_with_a_gap_does_not_blame_the_limits(tmp_path: Path, layerfit: Layerfit) -> None:
-    """Seven nodes whose thin links all differ: the bound stays short, and the time does not run out."""
-    names = [f"n{number}" for number in range(7)]
+    """Thirteen nodes whose thin links all differ: the bound stays short, and the time does not run out."""
+    names = [f"n{number}" for number in range(13)]
     pairs = [
         {"from": one, "to": other, "bytes_per_second": 9_000 + 700 * (3 * place + 5 * number) % 11_000}
         for place, one in enumerate(names)

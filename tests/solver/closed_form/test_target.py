@@ -49,6 +49,8 @@ def architecture(trunk_blocks: int, cache: tuple[CacheTerm, ...] | MissingFact) 
         heads=64,
         experts=None,
         index_topk=2048,
+        index_block_tokens=None,
+        banked_every=None,
         full_indexer_blocks=(),
         tied=False,
         cache=cache,

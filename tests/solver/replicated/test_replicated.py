@@ -6,11 +6,11 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from random import Random
+from typing import TYPE_CHECKING
 
 import pytest
-from support.problems import NO_LINKS, NO_RULES, problem_of
-from support.replicated import REPLICAS, best_pace, replicated_problem
-from support.timed import timed
+from support.problems import NO_RULES
+from support.replicated import REPLICAS, best_pace, replicated_problem, ruled_replicated_problem, sites
 
 from solver.effort import Effort
 from solver.errors import InputError
@@ -19,7 +19,6 @@ from solver.flow.ceiling import least_pace_ns
 from solver.flow.measure import pace_ns
 from solver.objectives import OBJECTIVES, objectives_named
 from solver.pools import Draws, Pool
-from solver.problem import Link, LinkPair, Links, Problem
 from solver.replicated.kinds import kinds_of
 from solver.replicated.pace import Pace
 from solver.replicated.packing import best_times, pack
@@ -29,6 +28,9 @@ from solver.replicated.splits import most_chains, split_at
 from solver.replicated.teams import useful_teams
 from solver.solution import Outcome, Solution
 from solver.solve import solve
+
+if TYPE_CHECKING:
+    from solver.problem import Problem
 
 EFFORT = Effort(time_limit_seconds=60, deterministic_limit=None, workers=1, seed=0)
 NS = 10**9
@@ -57,16 +59,18 @@ def test_small_questions_are_proved_and_as_good_as_trying_every_placement(seed: 
     assert NS / Fraction(best) == found.levels[0].value == found.levels[0].bound
 
 
-def sites(each: int, thin_ns: int) -> Problem:
-    """Return two sites of nodes that hold 4 of 8 blocks in 10 ns each; between sites a token takes so long."""
-    problem = timed(problem_of((1,) * 8, (4,) * 2 * each), ((3, 5, 8, 10),) * 2 * each)
-    pairs = tuple(
-        LinkPair(one.name, other.name, Link(0, NS // thin_ns, forbidden=False))
-        for number, one in enumerate(problem.nodes)
-        for place, other in enumerate(problem.nodes)
-        if (number < each) != (place < each)
-    )
-    return replace(problem, activation_bytes=1, links=Links(NO_LINKS.default, pairs), rules=REPLICAS)
+@pytest.mark.parametrize("seed", range(150))
+def test_pins_ends_orders_machines_and_barred_links_are_searched_for(seed: int) -> None:
+    """Nothing fits, or the best placement of all is found and proved."""
+    problem = ruled_replicated_problem(Random(seed))
+    best = best_pace(problem)
+    found = solved(problem)
+
+    if best is None:
+        assert Outcome.INFEASIBLE == found.outcome
+        return
+    assert found.placement is not None
+    assert (best, Outcome.OPTIMAL) == (pace_ns(problem, found.placement), found.outcome)
 
 
 def test_sites_of_their_own_hold_a_chain_each_rather_than_cross_thin_links() -> None:

@@ -72,6 +72,8 @@ def inventory() -> Inventory:
             heads=4,
             experts=Experts(routed=8, used=2, shared=0),
             index_topk=None,
+            index_block_tokens=None,
+            banked_every=None,
             full_indexer_blocks=(),
             tied=True,
             cache=MissingFact("no header says so"),
