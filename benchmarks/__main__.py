@@ -14,6 +14,7 @@ Measurements with a form of their own, each with a --help or a docstring:
     helix_referee     published layouts in Helix's own program
     helix_chain       the best single chain there
     distilp_subset    distilp's objective over all devices and over the best choice
+    llamacpp_export   exports started with the real program, and its logs beside their plans
     headers, fuzz_headers, llamacpp_truth, llamacpp_compute, config_table
 """
 
@@ -30,7 +31,7 @@ __all__ = ["main"]
 _COMMANDS = {"run": run.main, "compare": compare.main, "report": report.main}
 _ALONE = (
     *("first_plan", "feasible", "agreement", "replicated", "baselines", "headers", "fuzz_headers"),
-    *("llamacpp_truth", "llamacpp_compute", "config_table"),
+    *("llamacpp_truth", "llamacpp_compute", "llamacpp_export", "config_table"),
     *("public.helix_referee", "public.helix_chain", "public.distilp_subset"),
 )
 _MODULES = {name.rpartition(".")[2]: f"benchmarks.{name}" for name in _ALONE}

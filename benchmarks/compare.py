@@ -3,9 +3,10 @@
     python -m benchmarks compare OLD NEW [--slack FRACTION]
 
 Cases are matched by size, family, instance, objective, strategy, seed and workers; where a file has a case several
-times, its best counts. Worse is: a run that fails, a worse value, a plan or a proof lost, two proofs that differ, a
-case that is not there any more, and more deterministic time by more than the slack. Deterministic time is judged where
-both runs had one worker, since with more it does not repeat. Wall time is shown and judged by nobody.
+times, its best counts. Worse is: a run that fails, a worse value, a plan or a proof lost, two runs that contradict
+each other, a case that is not there any more, and more deterministic time by more than the slack. Deterministic time is
+judged where both runs had one worker, since with more it does not repeat. Wall time is shown and judged by nobody;
+versions that differ are named.
 
 Ends with 1 if anything became worse.
 """
@@ -19,7 +20,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from benchmarks.records import best_by, read_records
+from benchmarks.records import best_by, read_file
+from solver.errors import InputError
 from solver.objectives import OBJECTIVES
 
 if TYPE_CHECKING:
@@ -56,16 +58,24 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks compare", description="What became worse.")
     parser.add_argument("old", type=Path)
     parser.add_argument("new", type=Path)
-    parser.add_argument("--slack", type=float, default=0.1, help="of deterministic time, as a fraction")
+    parser.add_argument("--slack", type=_fraction, default=0.1, help="of deterministic time, as a fraction")
     chosen = parser.parse_args(arguments)
-    old, new = (
-        read_records(path.read_text(encoding="utf-8").splitlines(), path.name) for path in (chosen.old, chosen.new)
-    )
+    old, new = read_file(chosen.old), read_file(chosen.new)
+    if not old:
+        raise InputError(chosen.old.name, "no record is there; expected a line each case. Run first.")
     found = changes(old, new, slack=chosen.slack)
     for change in found:
         print(f"{change.verdict}: {change.case}: {change.what}")
     print(_summary(old, new, found))
     return 1 if any(change.verdict is Verdict.WORSE for change in found) else 0
+
+
+def _fraction(text: str) -> float:
+    """Return a number from 0 up."""
+    number = float(text)
+    if not 0 <= number < float("inf"):
+        raise ValueError(text)
+    return number
 
 
 def changes(old: Iterable[Record], new: Iterable[Record], *, slack: float) -> tuple[Change, ...]:
@@ -89,29 +99,38 @@ def _judged(old: Record, new: Record, slack: float) -> Iterator[tuple[Verdict, s
     if old.failure is not None:
         yield Verdict.BETTER, f"{new.outcome}, where it failed"
         return
-    yield from _of_value(old, new)
-    if old.proved != new.proved:
-        yield (Verdict.BETTER if new.proved else Verdict.WORSE), f"{new.outcome}, was {old.outcome}"
+    contradiction = _contradiction(old, new)
+    if contradiction is not None:
+        yield Verdict.WORSE, contradiction
+    else:
+        yield from _of_value(old, new)
+        if old.proved != new.proved:
+            yield (Verdict.BETTER if new.proved else Verdict.WORSE), f"{new.outcome}, was {old.outcome}"
     yield from _of_work(old, new, slack)
+
+
+def _contradiction(old: Record, new: Record) -> str | None:
+    """Return how two runs contradict each other: one of them is wrong, whichever it is."""
+    if old.exact is not None and new.exact is not None:
+        differ = old.proved and new.proved and Fraction(old.exact) != Fraction(new.exact)
+        return f"two proofs differ: {new.exact}, was {old.exact}" if differ else None
+    if old.proved and new.proved and old.outcome != new.outcome:
+        return f"two proofs differ: {new.outcome}, was {old.outcome}"
+    if "infeasible" in {old.outcome, new.outcome} and old.exact != new.exact:
+        return f"a plan and a proof that there is none: {new.outcome}, was {old.outcome}"
+    return None
 
 
 def _of_value(old: Record, new: Record) -> Iterator[tuple[Verdict, str]]:
     if old.exact is None or new.exact is None:
-        if old.proved and new.proved and old.outcome != new.outcome:
-            yield Verdict.WORSE, f"two proofs differ: {new.outcome}, was {old.outcome}"
-        elif old.exact != new.exact and old.proved == new.proved:
+        if old.exact != new.exact and old.proved == new.proved:
             yield (Verdict.WORSE if new.exact is None else Verdict.BETTER), f"{new.outcome}, was {old.outcome}"
         return
     was, now = Fraction(old.exact), Fraction(new.exact)
     if was == now:
         return
-    said = f"{new.exact}, was {old.exact}"
-    if old.proved and new.proved:
-        yield Verdict.WORSE, f"two proofs differ: {said}"
-    elif OBJECTIVES[old.case.objective].better(now, was):
-        yield Verdict.BETTER, f"value {said}"
-    else:
-        yield Verdict.WORSE, f"value {said}"
+    better = OBJECTIVES[old.case.objective].better(now, was)
+    yield (Verdict.BETTER if better else Verdict.WORSE), f"value {new.exact}, was {old.exact}"
 
 
 def _of_work(old: Record, new: Record, slack: float) -> Iterator[tuple[Verdict, str]]:
@@ -144,4 +163,13 @@ def _summary(old: Sequence[Record], new: Sequence[Record], found: Sequence[Chang
     counts = ", ".join(f"{sum(change.verdict is verdict for change in found)} {verdict}" for verdict in Verdict)
     walls = " and ".join(f"{sum(record.wall_seconds for record in records):.2f}" for records in (old, new))
     commits = " and ".join(", ".join(sorted({str(record.commit) for record in records})) for records in (old, new))
-    return f"{len(_matched(old))} cases at {commits}: {counts}; {walls} s of wall time, which decides nothing"
+    said = f"{len(_matched(old))} cases at {commits}: {counts}; {walls} s of wall time, which decides nothing"
+    return "".join((said, *(f"; {change}" for change in _other_versions(old, new))))
+
+
+def _other_versions(old: Sequence[Record], new: Sequence[Record]) -> Iterator[str]:
+    """Yield what ran in other versions: deterministic times of two versions of OR-Tools are of different units."""
+    before, after = ({name: value for one in records for name, value in one.versions.items()} for records in (old, new))
+    for name in sorted(before.keys() | after.keys()):
+        if old and new and before.get(name) != after.get(name):
+            yield f"{name} {after.get(name, 'none')}, was {before.get(name, 'none')}"

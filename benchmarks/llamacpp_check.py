@@ -12,7 +12,7 @@ from solver.engines.llamacpp.facts import HOST, HOST_NAME, Device
 from solver.engines.llamacpp.interpret import request_of
 from solver.engines.llamacpp.memory import not_predicted
 from solver.engines.llamacpp.placement import placed
-from solver.engines.llamacpp.profile import DEFAULT_BUILD, profile_of
+from solver.engines.llamacpp.profile import MEASURED_BUILD, profile_of
 from solver.errors import SolverError
 from tensors.errors import ArchitectureError, TensorsError
 
@@ -69,7 +69,7 @@ def emulation_of(row: Row, models: Mapping[str, Inventory], compute: ComputeInte
     devices = tuple(
         Device(device.name, device.buffer, device.backend, sizes[device.name]) for device in devices_of(request, None)
     )
-    return emulate_request(profile_of(DEFAULT_BUILD), request, devices, None, models.__getitem__, compute)
+    return emulate_request(profile_of(MEASURED_BUILD), request, devices, None, models.__getitem__, compute)
 
 
 def check(row: Row, models: Mapping[str, Inventory], compute: ComputeInterval = not_predicted) -> Checked:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from tensors.inventory import Inventory
 
-__all__ = ["main"]
+__all__ = ["main", "truth_folder"]
 
 _REPOSITORY = Path(__file__).resolve().parents[1]
 _SHOWN_ROWS, _SHOWN_DIFFERENCES = 20, 4
@@ -59,7 +59,7 @@ class _Tally:
 
 def main(arguments: list[str]) -> int:
     """Print a table by family, then every difference; return the exit code."""
-    folder = Path(arguments[0]) if arguments else _folder()
+    folder = Path(arguments[0]) if arguments else truth_folder()
     with tempfile.TemporaryDirectory() as headers:
         unpack_headers(folder, Path(headers))
         rows = read_rows(folder, Path(headers))
@@ -75,7 +75,8 @@ def main(arguments: list[str]) -> int:
     return 1 if different else 0
 
 
-def _folder() -> Path:
+def truth_folder() -> Path:
+    """Return the folder that holds the runs where none is named."""
     named = os.environ.get("LAYERFIT_DATA")
     data = Path(named) if named else _REPOSITORY.parent / "shared" / "data"
     return data / "llamacpp_truth"

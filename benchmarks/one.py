@@ -10,6 +10,7 @@ import platform
 import resource
 import sys
 import time
+from dataclasses import replace
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -68,7 +69,7 @@ def unfinished(case: Case, failure: str, wall: float) -> Record:
         problem = problem_of(case)
     except PublicDataError:
         problem = None
-    return _record(case, problem, None, failure, wall, 0.0)
+    return replace(_record(case, problem, None, failure, wall, 0.0), peak_mib=None)
 
 
 def _load_libraries(strategy: str) -> None:

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
 from solver.errors import InputError
+from solver.objectives import OBJECTIVES, Sense
 from tensors.text import decoder_problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from pathlib import Path
 
-__all__ = ["PROVED", "SCHEMA", "Case", "Key", "Record", "best_by", "best_of", "read_records", "to_line"]
+__all__ = ["PROVED", "SCHEMA", "Case", "Key", "Record", "best_by", "best_of", "read_file", "read_records", "to_line"]
 
 _Group = TypeVar("_Group")
 SCHEMA = "layerfit/benchmark/1"
+# As `str` writes integers and fractions; no more digits than Python reads at once.
+_EXACT = re.compile(r"-?[0-9]{1,4000}(/[1-9][0-9]{0,3999})?")
 PROVED = frozenset({"optimal", "infeasible"})
 
 
@@ -54,8 +60,9 @@ class Record:
 
     `exact` is the value as an integer or a fraction in full; `value`, `bound` and `gap` are for reading. Seconds count
     from the problem in memory to the answer: wall, and processor over all threads. `peak_mib` is that of the whole
-    process, interpreter and libraries included. `wall_of_repeats` has the wall seconds of every repeat; the rest is
-    from the best of them. `failure` says what went wrong, None where nothing did.
+    process, interpreter and libraries included; None where it was ended from outside or broke down. `wall_of_repeats`
+    has the wall seconds of every repeat; the rest is from the best of them. `failure` says what went wrong, None where
+    nothing did.
     """
 
     schema: str
@@ -71,7 +78,7 @@ class Record:
     wall_seconds: float
     processor_seconds: float
     deterministic_time: float | None
-    peak_mib: int
+    peak_mib: int | None
     wall_of_repeats: tuple[float, ...]
     failure: str | None
     load_average: float
@@ -113,8 +120,32 @@ def read_records(lines: Iterable[str], where: str = "records") -> tuple[Record, 
             ) from error
         if record.schema != SCHEMA:
             raise InputError(f"{where}, line {number}", f"schema {record.schema!r:.40}; expected {SCHEMA}. Run again.")
+        if (wrong := _unreadable(record)) is not None:
+            raise InputError(f"{where}, line {number}", f"{wrong}. Run again.")
         found.append(record)
     return tuple(found)
+
+
+def read_file(path: Path) -> tuple[Record, ...]:
+    """Return the records of a file.
+
+    Raises:
+        InputError: it is no text, or a line is no record.
+        OSError: it cannot be read.
+    """
+    try:
+        return read_records(path.read_text(encoding="utf-8").splitlines(), path.name)
+    except UnicodeDecodeError as error:
+        raise InputError(path.name, f"no UTF-8 at byte {error.start}; expected a line of JSON each case.") from error
+
+
+def _unreadable(record: Record) -> str | None:
+    """Return what of a record of the right form says nothing, and what was expected."""
+    if record.case.objective not in OBJECTIVES:
+        return f"objective {record.case.objective!r:.40}; expected one of {', '.join(OBJECTIVES)}"
+    if record.exact is not None and not _EXACT.fullmatch(record.exact):
+        return f"exact {record.exact!r:.40}; expected an integer or a fraction"
+    return None
 
 
 def best_of(records: Iterable[Record]) -> tuple[Record, ...]:
@@ -123,7 +154,11 @@ def best_of(records: Iterable[Record]) -> tuple[Record, ...]:
 
 
 def best_by(records: Iterable[Record], group: Callable[[Record], _Group]) -> dict[_Group, Record]:
-    """Return one record a group: proved before open, then the smaller gap, then the least wall time."""
+    """Return one record a group.
+
+    Those that failed come last; proved before open, those with a plan first, the smaller gap, the better value, and of
+    equals the least wall time.
+    """
     best: dict[_Group, Record] = {}
     for record in records:
         other = best.get(group(record))
@@ -132,5 +167,13 @@ def best_by(records: Iterable[Record], group: Callable[[Record], _Group]) -> dic
     return best
 
 
-def _rank(record: Record) -> tuple[bool, float, float]:
-    return (not record.proved, float("inf") if record.gap is None else record.gap, record.wall_seconds)
+def _rank(record: Record) -> tuple[bool, bool, bool, float, Fraction, float]:
+    exact = Fraction(record.exact or 0)
+    return (
+        record.failure is not None,
+        not record.proved,
+        record.exact is None,
+        float("inf") if record.gap is None else record.gap,
+        exact if OBJECTIVES[record.case.objective].sense is Sense.MIN else -exact,
+        record.wall_seconds,
+    )

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.families import FAMILIES
 from benchmarks.family import RIVALS, Target
-from benchmarks.records import best_of, read_records
+from benchmarks.records import best_of, read_file
 from benchmarks.strategies import PROVING, SUBJECT
 
 if TYPE_CHECKING:
@@ -52,11 +52,7 @@ class _Ratio:
 
 def main(arguments: list[str]) -> int:
     """Print the tables of the files named and return the exit code."""
-    records = [
-        record
-        for name in arguments
-        for record in read_records(Path(name).read_text(encoding="utf-8").splitlines(), Path(name).name)
-    ]
+    records = [record for name in arguments for record in read_file(Path(name))]
     print(tables(records))
     return 0
 
@@ -114,10 +110,9 @@ def _own_rows(records: Sequence[Record]) -> Iterator[tuple[str, ...]]:
             groups.setdefault((record.case.family, record.case.strategy, record.case.objective), []).append(record)
     for (family, strategy, objective), group in groups.items():
         slowest = max(group, key=lambda record: record.wall_seconds)
-        known = FAMILIES[family]
-        whole = not group[0].case.small and strategy == SUBJECT
-        target = known.targets.get(objective, _NO_TARGET) if whole else _NO_TARGET
-        most_mib = known.most_mib if whole else None
+        known = FAMILIES.get(family) if not group[0].case.small and strategy == SUBJECT else None
+        target = _NO_TARGET if known is None else known.targets.get(objective, _NO_TARGET)
+        most_mib = None if known is None else known.most_mib
         yield (
             family,
             strategy,
@@ -126,7 +121,7 @@ def _own_rows(records: Sequence[Record]) -> Iterator[tuple[str, ...]]:
             f"{slowest.wall_seconds:.2f}",
             f"{max(record.processor_seconds for record in group):.2f}",
             _worst_gap(group),
-            str(max(record.peak_mib for record in group)),
+            str(max((record.peak_mib for record in group if record.peak_mib is not None), default="–")),
             _said(target, most_mib),
             _met(group, target, most_mib),
         )
@@ -164,7 +159,8 @@ def _met(group: Sequence[Record], target: Target, most_mib: int | None) -> str:
 def _meets(record: Record, target: Target, most_mib: int | None) -> bool:
     in_time = target.seconds is None or (record.proved and record.wall_seconds <= target.seconds)
     near = target.gap is None or (record.gap is not None and record.gap <= target.gap)
-    return in_time and near and (most_mib is None or record.peak_mib <= most_mib)
+    small = most_mib is None or (record.peak_mib is not None and record.peak_mib <= most_mib)
+    return in_time and near and small
 
 
 def _rival_rows(records: Sequence[Record]) -> Iterator[tuple[str, ...]]:

@@ -2,14 +2,17 @@
 
     python -m benchmarks run [--family NAME]… [--objective NAME]… [--strategy NAME]… [--seed N]… [--rivals] [--full]
                              [--limit SECONDS] [--deterministic-limit UNITS] [--instances N] [--repeats N]
-                             [--workers N] [--list]
+                             [--workers N] [--known FILE] [--list]
 
 Every run has a process of its own; lines go to standard output, and tables to standard error at the end. Without flags
 each family is asked once at a small size, by the solver alone with one worker, so that deterministic times repeat. A
 run that proves its value may be repeated, and the least time counts, since other work on the machine only adds; one
-that meets its limit is not. Families of public instances are left out where their folder is not there.
+that meets its limit is not. Public instances are left out where their folder or a file of theirs is not there.
 
-Ends with 1 if a run failed or two proofs disagree. Times decide nothing: a missed target is shown and no error.
+A run that was ended goes on with `--known FILE >> FILE`: what the file answers at this commit is not asked again.
+
+Lines are written as they come. Ends with 130 if it was interrupted, with 1 if a run failed or two proofs disagree.
+Times decide nothing: a missed target is shown and no error.
 """
 
 from __future__ import annotations
@@ -27,10 +30,12 @@ import msgspec
 
 from benchmarks.families import families_of
 from benchmarks.one import unfinished
+from benchmarks.public.families import absence
 from benchmarks.public.folder import instances_folder
-from benchmarks.records import Case, Record, best_of, read_records, to_line
+from benchmarks.records import Case, Record, best_of, read_file, read_records, to_line
 from benchmarks.report import disagreements, tables
 from benchmarks.strategies import STRATEGIES, SUBJECT, missing_library
+from solver.objectives import OBJECTIVES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,6 +47,7 @@ __all__ = ["main"]
 _REPOSITORY = Path(__file__).resolve().parents[1]
 # A run may overstep its limit by what cannot be interrupted; after so much more it is ended.
 _GRACE_SECONDS = 120
+_INTERRUPTED = 130
 
 
 def main(arguments: list[str]) -> int:
@@ -53,20 +59,40 @@ def main(arguments: list[str]) -> int:
             print(f"{family.name}: {len(family.instances)} instances; {', '.join(family.targets)}")
         return 0
     os.environ.setdefault("BENCHMARK_COMMIT", _commit())
-    records = []
-    for case in _cases(families, chosen):
-        record = _repeated(case, chosen.repeats)
-        records.append(record)
-        print(to_line(record), flush=True)
+    known = {record.case: record for record in _known(chosen.known)}
+    records: list[Record] = []
+    interrupted = False
+    try:
+        for case in _cases(families, chosen):
+            record = known.get(case)
+            if record is None:
+                record = _repeated(case, chosen.repeats)
+                print(to_line(record), flush=True)
+            records.append(record)
+    except KeyboardInterrupt:
+        interrupted = True
     print(tables(records), file=sys.stderr)
+    if interrupted:
+        return _INTERRUPTED
     failed = any(record.failure is not None for record in records)
     return 1 if failed or disagreements(records) else 0
+
+
+def _known(path: Path | None) -> tuple[Record, ...]:
+    """Return what a run that was ended had answered at this commit."""
+    if path is None:
+        return ()
+    return tuple(
+        record
+        for record in read_file(path)
+        if record.failure is None and record.commit == os.environ["BENCHMARK_COMMIT"]
+    )
 
 
 def _parsed(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks run", description="Run cases, one JSON line each.")
     parser.add_argument("--family", action="append", choices=sorted(families_of(small=True)), help="all unless named")
-    parser.add_argument("--objective", action="append", help="all of a family unless named")
+    parser.add_argument("--objective", action="append", choices=[*OBJECTIVES], help="all of a family unless named")
     parser.add_argument("--strategy", action="append", choices=sorted(STRATEGIES), help="the solver unless named")
     parser.add_argument("--rivals", action="store_true", help="the rivals of a family too, where no strategy is named")
     parser.add_argument("--full", action="store_true", help="full sizes: minutes to hours")
@@ -76,6 +102,7 @@ def _parsed(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--repeats", type=int, default=1, help="runs of which the least time counts")
     parser.add_argument("--seed", type=int, action="append", help="of solvers, not of instances; 0 unless named")
     parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--known", type=Path, help="records of a run that was ended; what they answer is not asked")
     parser.add_argument("--list", action="store_true", help="only say what there is")
     return parser.parse_args(arguments)
 
@@ -97,6 +124,10 @@ def _cases(families: dict[str, Family], chosen: argparse.Namespace) -> Iterator[
 def _cases_of(family: Family, seed: int, chosen: argparse.Namespace) -> Iterator[Case]:
     """Yield the cases of a family: the rivals of an instance follow the solver, so that they meet the same machine."""
     for place, instance in enumerate(family.instances[: chosen.instances]):
+        absent = absence(instance) if family.public else None
+        if absent is not None:
+            print(f"{family.name}, {instance.name} is left out: {absent}", file=sys.stderr)
+            continue
         rivals = family.rivals if chosen.rivals and place < family.compared else ()
         alone = ("stages",) if rivals and not chosen.full else ()
         strategies = chosen.strategy or (SUBJECT, *alone, *rivals)

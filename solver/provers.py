@@ -34,9 +34,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ClosedForm", "ConstraintSolver", "ExactSearch", "Prover", "provers_for"]
 
-# The share of the time that sets of few nodes get where the search of teams does not close a level.
-_LEFT_FOR_SETS = 0.5
-
 
 class Prover(Protocol):
     """One way of closing a level. One that `searches` is not asked when the time is up."""
@@ -256,8 +253,7 @@ def provers_for(problem: Problem, *, exact: bool = True) -> tuple[Prover, ...]:
         from solver.sets.prover import SetSearch  # noqa: PLC0415 - as above
 
         single = replace(problem, rules=replace(problem.rules, replicas=False))
-        left_over = _LEFT_FOR_SETS if SetSearch.answers(problem) else 0.0
-        search = ReplicatedSearch(single, provers_for(single), left_over)
+        search = ReplicatedSearch(single, provers_for(single), SetSearch.share_of_time(problem))
         return (ClosedForm(), search, SetSearch(), Baselines(problem))
     if not problem.is_plain:
         searches: tuple[Prover, ...] = (MachineProver(problem), Baselines(problem)) if exact else ()

@@ -47,7 +47,7 @@ def cluster_findings(
     """Yield where a problem is not one of a cluster; `width` is that of ranks, `excluded` what takes no part."""
     exact = engine in (None, EngineName.GENERIC)
     sites = sites_of(cluster, frozenset())
-    devices = _of_ranks(cluster, width) if engine in _SERVERS else _of_sites(problem, sites)
+    devices = _of_ranks(cluster, width) if engine in _SERVERS else _of_sites(problem, sites, exact=exact)
     grouped = width != 1 or engine in _SERVERS or any(len(node.pools) > 1 for node in problem.nodes)
     if not grouped:
         yield from _missing(problem, sites, excluded)
@@ -64,13 +64,16 @@ def cluster_findings(
     yield from _links(problem, cluster)
 
 
-def _of_sites(problem: Problem, sites: tuple[Site, ...]) -> dict[str, _Device]:
-    """Return the single devices of a cluster by name, and the groups of cards that a problem has."""
+def _of_sites(problem: Problem, sites: tuple[Site, ...], *, exact: bool) -> dict[str, _Device]:
+    """Return the single devices of a cluster by name, and the groups of cards that a problem has.
+
+    An engine counts what it holds itself in the memory of a host, whether or not anything else may be left there.
+    """
     moves = problem.may_offload
     found = {}
     by_pool = {site.pool: site for site in sites if site.kind is Kind.CARD}
     for site in sites:
-        leaves = moves and site.kind is Kind.CARD and site.machine.pool_budget_bytes > 0
+        leaves = site.kind is Kind.CARD and (not exact or (moves and site.machine.pool_budget_bytes > 0))
         found[site.node] = _Device(
             site.budget_bytes,
             site.bytes_per_second,

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
 from solver.objectives import CONTEXT_STEP_TOKENS
 from solver.pools import Pool
-from solver.wording import exact_size
+from solver.wording import exact_size, several
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from solver.problem import Block, Node, Problem
     from solver.trials import Trials
@@ -23,6 +24,7 @@ __all__ = ["Variants", "fitting_changes"]
 _SMALLER_TYPES = ("f16", "q8_0", "q5_1", "q4_0")
 _RESERVE_STEPS = 1000
 _MOST_WITHOUT_BUDGET = 8
+_MOST_PROCESSORS = 8
 
 
 class Variants(Protocol):
@@ -41,10 +43,18 @@ class Variants(Protocol):
     def with_reserve(self, fraction: Fraction) -> Problem:
         """Return the problem with no more than this fraction of each memory in reserve."""
 
+    @property
+    def idle_processors(self) -> tuple[str, ...]:
+        """Return the machines whose processors could take blocks beside their cards and are not said to."""
+
+    def with_processors(self, machines: Sequence[str]) -> Problem | None:
+        """Return the problem in which processors of machines take blocks, or None where that cannot be."""
+
 
 def fitting_changes(problem: Problem, variants: Variants | None, trials: Trials) -> tuple[str, ...]:
     """Return a sentence for each single change that was found to make the problem fit, the cheapest to make first."""
     found = (
+        _processors(variants, trials),
         _fewer_tokens(problem, variants, trials),
         _smaller_cache(variants, trials),
         _smaller_reserve(variants, trials),
@@ -52,6 +62,24 @@ def fitting_changes(problem: Problem, variants: Variants | None, trials: Trials)
         _one_more_node(problem, trials),
     )
     return tuple(sentence for sentence in found if sentence is not None)
+
+
+def _processors(variants: Variants | None, trials: Trials) -> str | None:
+    """Return the machine whose processor is enough, of several the first, else the first so many that are."""
+    if variants is None or not variants.idle_processors:
+        return None
+    idle = variants.idle_processors
+
+    def fits(machines: Sequence[str]) -> bool:
+        return trials.fits_built(lambda: variants.with_processors(machines))
+
+    if not fits(idle):
+        return None
+    alone = next((machine for machine in idle[:_MOST_PROCESSORS] if fits((machine,))), None)
+    fewest = 1 if alone is not None else _least(1, len(idle), lambda count: fits(idle[:count]))
+    found = idle[:fewest] if alone is None else (alone,)
+    whose = "its processor then takes" if len(found) == 1 else "their processors then take"
+    return f"With cpu = true for {several(found)} it fits: {whose} blocks too."
 
 
 def _fewer_tokens(problem: Problem, variants: Variants | None, trials: Trials) -> str | None:
@@ -64,7 +92,7 @@ def _fewer_tokens(problem: Problem, variants: Variants | None, trials: Trials) -
         tokens = steps * CONTEXT_STEP_TOKENS
         return _with_context(problem, tokens) if variants is None else variants.with_context(tokens)
 
-    steps = _most(1, (context - 1) // CONTEXT_STEP_TOKENS, lambda count: trials.fits(at(count)))
+    steps = _most(1, (context - 1) // CONTEXT_STEP_TOKENS, lambda count: trials.fits_built(lambda: at(count)))
     if steps is None:
         return None
     return f"With a context of {steps * CONTEXT_STEP_TOKENS} tokens a sequence in place of {context} it fits."
@@ -74,8 +102,7 @@ def _smaller_cache(variants: Variants | None, trials: Trials) -> str | None:
     if variants is None:
         return None
     for name in _SMALLER_TYPES:
-        problem = variants.with_cache_type(name)
-        if problem is not None and trials.fits(problem):
+        if trials.fits_built(partial(variants.with_cache_type, name)):
             return f"With a cache of type {name} it fits."
     return None
 
@@ -85,7 +112,9 @@ def _smaller_reserve(variants: Variants | None, trials: Trials) -> str | None:
     if variants is None:
         return None
     highest = -(-variants.reserve_fraction.numerator * _RESERVE_STEPS // variants.reserve_fraction.denominator) - 1
-    steps = _most(0, highest, lambda count: trials.fits(variants.with_reserve(Fraction(count, _RESERVE_STEPS))))
+    steps = _most(
+        0, highest, lambda count: trials.fits_built(partial(variants.with_reserve, Fraction(count, _RESERVE_STEPS)))
+    )
     return None if steps is None else f"With a reserve of {steps / 10:.1f} % of each memory it fits."
 
 
@@ -126,16 +155,7 @@ def _least_added(problem: Problem, name: str, most: int, trials: Trials) -> int 
         )
         return trials.fits(replace(problem, nodes=nodes, pools=pools))
 
-    if most < 1 or not fits(most):
-        return None
-    low, high = 1, most
-    while low < high:
-        middle = (low + high) // 2
-        if fits(middle):
-            high = middle
-        else:
-            low = middle + 1
-    return high
+    return _least(1, most, fits) if most >= 1 and fits(most) else None
 
 
 def _one_more_node(problem: Problem, trials: Trials) -> str | None:
@@ -180,6 +200,17 @@ def _with_context(problem: Problem, context_tokens: int) -> Problem:
         blocks=tuple(at(block) for block in problem.blocks),
         shapes=tuple(replace(shape, blocks=tuple(at(block) for block in shape.blocks)) for shape in problem.shapes),
     )
+
+
+def _least(least: int, most: int, fits: Callable[[int], bool]) -> int:
+    """Return the smallest number from `least` to `most` that fits, as all larger ones and `most` itself do."""
+    while least < most:
+        middle = (least + most) // 2
+        if fits(middle):
+            most = middle
+        else:
+            least = middle + 1
+    return most
 
 
 def _most(least: int, most: int, fits: Callable[[int], bool]) -> int | None:

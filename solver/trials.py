@@ -9,6 +9,8 @@ from solver.objectives import OBJECTIVES
 from solver.solve import solve
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from solver.effort import Clock
     from solver.problem import Problem
     from solver.solution import Solution
@@ -44,3 +46,10 @@ class Trials:
     def fits(self, problem: Problem) -> bool:
         """Return whether a placement was found."""
         return not self.clock.spent and self.solve(problem, "nodes").placement is not None
+
+    def fits_built(self, build: Callable[[], Problem | None]) -> bool:
+        """Return whether a placement was found of a problem that takes time to build; None is no problem."""
+        if self.clock.spent:
+            return False
+        problem = build()
+        return problem is not None and self.fits(problem)

@@ -90,6 +90,8 @@ def read_header(source: Source, *, allow_unknown_types: bool) -> FileHeader:
 def _start(cursor: Cursor) -> tuple[int, int]:
     cursor.prefix.reach(min(8, cursor.size))
     magic, version = bytes(cursor.data[:4]), bytes(cursor.data[4:8])
+    if not cursor.size:
+        raise cursor.refuse(0, f"the file is empty; expected {_bytes(MAGIC)}. Fetch the file again.")
     if magic != MAGIC:
         raise cursor.refuse(0, f"begins with {_bytes(magic)}; expected {_bytes(MAGIC)}. Is this a GGUF file?")
     cursor.prefix.reach(8)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from tensors.errors import TensorsError
+from tensors.errors import ArchitectureError, FormatError, SourceError, TensorsError
 from tensors.grouping import group
 from tensors.inventory import Inventory, ModelFile
-from tensors.parts import CONFIG, choose, part_name
+from tensors.parts import CONFIG, choose
 from tensors.sources import TIME_LIMIT_SECONDS, visit, visit_every
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from tensors.header import FileHeader
     from tensors.sources import Folder
 
-__all__ = ["Unread", "read", "read_every", "read_from"]
+__all__ = ["Unread", "read", "read_every", "read_from", "unread"]
 
 
 def read(
@@ -49,11 +48,9 @@ def read(
 
 
 class Unread(NamedTuple):
-    """A model whose headers cannot be read, with what its files say: `name` is that of the first of `parts`."""
+    """A model whose headers cannot be read: `name` tells it apart from others, `problem` says what is wrong with it."""
 
     name: str
-    parts: int
-    size_bytes: int
     problem: str
 
 
@@ -62,38 +59,37 @@ def read_every(
 ) -> tuple[Inventory | Unread, ...]:
     """Read the headers of every model at a location: in a folder and the folders in it, or in a repository.
 
-    Tensors of types that are not known are listed with the bytes they take up in the file.
+    Of several, those that cannot be read are named. Tensors of types that are not known are listed with the bytes they
+    take up in the file.
 
     Raises:
-        SourceError, FormatError: as for `read`, where there is one model, or none of several can be read.
+        SourceError, FormatError: as for `read`, where there is one model.
     """
 
     def read_here(places: Sequence[tuple[Folder, str]]) -> tuple[Inventory | Unread, ...]:
+        folders = {folder.location for folder, _ in places}
         found: list[Inventory | Unread] = []
-        errors: list[TensorsError] = []
         for folder, name in places:
             try:
                 found.append(read_from(folder, name, allow_unknown_types=True))
             except TensorsError as error:
-                errors.append(error)
                 if len(places) == 1:
                     raise
-                found.append(_unread(folder, name, error))
-        if len(errors) == len(places):
-            raise errors[0]
+                found.append(unread(f"{folder.name}/{name}" if len(folders) > 1 else name, error))
         return tuple(found)
 
     return visit_every(location, read_here, cache=cache, time_limit_seconds=time_limit_seconds)
 
 
-def _unread(folder: Folder, name: str, error: TensorsError) -> Unread:
-    part = part_name(name)
-    names = [name] if part is None else [part.sibling(number) for number in range(1, part.total + 1)]
-    sizes = []
-    for one in names:
-        with suppress(TensorsError), folder.open(one) as source:
-            sizes.append(source.size)
-    return Unread(name, len(names), sum(sizes), str(error))
+def unread(name: str, error: TensorsError) -> Unread:
+    """Return a model under a name of its own with what is wrong, without the place that the error repeats."""
+    match error:
+        case FormatError():
+            return Unread(name, f"byte {error.offset:,}: {error.problem}")
+        case SourceError() | ArchitectureError():
+            return Unread(name, error.problem)
+        case _:
+            return Unread(name, str(error))
 
 
 def read_from(folder: Folder, name: str | None, *, allow_unknown_types: bool) -> Inventory:

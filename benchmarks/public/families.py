@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 from benchmarks.family import Family, Instance, Target
 from benchmarks.public import distilp, exo, gpustack, helix, parallax, prima
-from benchmarks.public.folder import PublicDataError, instances_folder
+from benchmarks.public.folder import AbsentDataError, PublicDataError, instances_folder
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from solver.problem import Problem
 
-__all__ = ["PUBLIC", "PUBLIC_SMALL"]
+__all__ = ["PUBLIC", "PUBLIC_SMALL", "absence"]
 
 _NO_TARGET = Target(None, None)
 _MEMORY = ("nodes", "balance", "load", "headroom")
@@ -46,6 +46,18 @@ _CARDS = (
     "mlx-community/GLM-4.7-8bit-gs32",
     "mlx-community/Kimi-K2-Instruct-4bit",
 )
+
+
+def absence(instance: Instance) -> str | None:
+    """Return which file of an instance is not there, in a sentence; None where it can be read, or is broken."""
+    try:
+        instance.make()
+    except AbsentDataError as absent:
+        return str(absent)
+    except PublicDataError:
+        # A run that fails says why.
+        return None
+    return None
 
 
 def _folder(name: str) -> Path:

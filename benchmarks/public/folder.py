@@ -5,13 +5,21 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-__all__ = ["PublicDataError", "instances_folder"]
+__all__ = ["AbsentDataError", "PublicDataError", "instances_folder"]
 
 _BESIDE = Path(__file__).resolve().parents[3] / "shared" / "data"
 
 
 class PublicDataError(Exception):
     """A public file is not there or does not say what it should; the message says where and what to do."""
+
+
+class AbsentDataError(PublicDataError):
+    """A public file is not there, which is said and leaves out what is made of it."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"{path.name}: no such file or directory. docs/benchmarks.md names the folder of data.")
+        self.path = path
 
 
 def instances_folder() -> Path | None:

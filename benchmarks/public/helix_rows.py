@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from benchmarks.public.folder import instances_folder
+from benchmarks.public.folder import AbsentDataError, instances_folder
 from benchmarks.public.helix import CLUSTERS, PUBLISHED, read_instance, read_layout
 from benchmarks.public.helix_referee import flow_in_program
 
@@ -45,9 +45,19 @@ def rows(program: str, description: str, limit_seconds: float, columns: Sequence
     folder /= "helix"
     print_row("instance", ["published", *columns])
     for name in chosen.instance or complete:
-        layouts = [read_layout(folder / "solutions" / f"{e.solution}.ini") for e in PUBLISHED if e.instance == name]
-        published = max((flow_in_program(folder, name, layout) for layout in layouts), default=None)
-        yield Row(folder, name, read_instance(folder, name), published, chosen.limit)
+        try:
+            row = _read(folder, name, chosen.limit)
+        except AbsentDataError as absent:
+            print(f"{name} is left out: {absent}", file=sys.stderr)
+            continue
+        yield row
+
+
+def _read(folder: Path, name: str, limit_seconds: float) -> Row:
+    instance = read_instance(folder, name)
+    layouts = [read_layout(folder / "solutions" / f"{e.solution}.ini") for e in PUBLISHED if e.instance == name]
+    published = max((flow_in_program(folder, name, layout) for layout in layouts), default=None)
+    return Row(folder, name, instance, published, limit_seconds)
 
 
 def print_row(name: str, cells: Sequence[str]) -> None:

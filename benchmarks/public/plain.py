@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from benchmarks.public.folder import PublicDataError
+from benchmarks.public.folder import AbsentDataError, PublicDataError
 from solver.problem import Ends, Link, Links, Problem, Rules
 from tensors.text import decoder_problem
 
@@ -39,10 +39,13 @@ def read_text(path: Path) -> str:
     """Return a file's text.
 
     Raises:
-        PublicDataError: the file is not there or is no UTF-8.
+        AbsentDataError: the file is not there.
+        PublicDataError: it cannot be read or is no UTF-8.
     """
     try:
         return path.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise AbsentDataError(path) from error
     except OSError as error:
         problem = (error.strerror or type(error).__name__).lower()
         raise PublicDataError(f"{path.name}: {problem}. docs/benchmarks.md names the folder of data.") from error

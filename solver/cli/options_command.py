@@ -69,16 +69,17 @@ def _answers(question: OptionsQuestion, request: RequestOptions) -> tuple[tuple[
 
 
 def _write(lines: tuple[Line, ...], notes: tuple[str, ...], question: OptionsQuestion, output: OptionsOutput) -> None:
+    told = (*question.unreadable, *notes)
     if output.explain is not None:
         if output.explain > len(lines):
+            known = f"expected one up to {len(lines)}" if lines else "there is no option at all"
             raise UsageError(
-                f"layerfit options, --explain: there is no rank {output.explain}; expected one up to {len(lines)}. "
-                "Look at the list first."
+                f"layerfit options, --explain: there is no rank {output.explain}; {known}. Look at the list first."
             )
         sentences = explanation(lines, output.explain, question.context_tokens, question.policy)
         line = lines[output.explain - 1]
         if output.json:
-            document = options_document(lines, question.context_tokens, notes, only=(line,))
+            document = options_document(lines, question.context_tokens, told, only=(line,))
             write_document({**document, "explanation": list(sentences)})
         else:
             write_text(explanation_text(line, sentences, paint()))
@@ -87,8 +88,10 @@ def _write(lines: tuple[Line, ...], notes: tuple[str, ...], question: OptionsQue
     chosen = () if best is None else (best,)
     shown = chosen if output.best else lines
     if output.json:
-        write_document(options_document(lines, question.context_tokens, notes, only=shown))
+        write_document(options_document(lines, question.context_tokens, told, only=shown))
     elif output.table is not None:
+        for sentence in told:
+            write_note(sentence)
         write_table(options_table(shown), output.table)
     else:
-        write_text(options_text(shown, notes, paint()))
+        write_text(options_text(shown, notes, paint(), question.unreadable))

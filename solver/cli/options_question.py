@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING
 from solver.cli.inputs import cluster_of
 from solver.cli.options_flags import InputFormat
 from solver.cli.shared_flags import DEFAULT_CONTEXT_TOKENS, ClusterOptions
-from solver.errors import UsageError
+from solver.errors import InputError, UsageError
 from solver.example import sample_cluster_text
 from solver.options.exo import read_cards
 from solver.options.gpustack import read_workers
 from solver.options.machines import cluster_of_pool, pool_of_cluster
-from solver.options.models import Offered, named, offered
+from solver.options.models import Offered, is_companion, offered, told_apart
 from solver.options.policy import DEFAULT_POLICY
 from solver.options.pool_file import PoolFile, read_pool
-from tensors.errors import ArchitectureError
-from tensors.reader import Unread
+from solver.wording import quoted
+from tensors.errors import ArchitectureError, TensorsError
+from tensors.reader import Unread, unread
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,13 +33,17 @@ if TYPE_CHECKING:
 
 __all__ = ["OptionsQuestion", "options_question"]
 
-
 _CARDS_NOTE = "Model cards are of MLX checkpoints: vLLM loads those in bf16 or fp16, and may load no others."
+_MOST_NAMED = 32
+_MOST_LISTED = 4
 
 
 @dataclass(frozen=True, slots=True)
 class OptionsQuestion:
-    """Everything that options are made from; remarks are for standard error."""
+    """Everything that options are made from; `unreadable` is what is said of models that are none of `offers`.
+
+    Remarks are for standard error.
+    """
 
     offers: tuple[Offered, ...]
     nodes: tuple[PoolNode, ...]
@@ -46,6 +51,7 @@ class OptionsQuestion:
     policy: Policy
     context_tokens: int
     notes: tuple[str, ...]
+    unreadable: tuple[str, ...]
     remarks: tuple[str, ...]
 
 
@@ -82,8 +88,26 @@ def options_question(
         return _of_cards(models, nodes, machines, policy, request)
     found, remarks = _inventories(models, reading, file)
     context = _context(request, file, found)
-    offers, notes = _offers(found, file, context, request)
-    return OptionsQuestion(offers, nodes, machines, policy, context, notes, remarks)
+    offers, lost, notes = _offers(found, file, context, request)
+    return OptionsQuestion(
+        offers,
+        nodes,
+        machines,
+        policy,
+        context,
+        (*_sizeless(nodes), *notes),
+        tuple(_unreadable(one) for one in lost),
+        remarks,
+    )
+
+
+def _sizeless(nodes: Sequence[PoolNode]) -> tuple[str, ...]:
+    """Return a note on nodes whose cards nobody knows the size of."""
+    named = [quoted(node.name) for node in nodes if node.gpu_class and node.gpus and not node.gpu_memory_bytes]
+    if not named:
+        return ()
+    shown = ", ".join(named[:_MOST_LISTED]) + (f" and {len(named) - _MOST_LISTED:,} more" * (len(named) > _MOST_LISTED))
+    return (f"Passed over are the cards of {shown}: neither gpu_mem_gb nor the end of the class says their size.",)
 
 
 def _of_cards(
@@ -103,7 +127,14 @@ def _of_cards(
         )
     cards = [card for model in models for card in read_cards(Path(model), per_token or 0)]
     return OptionsQuestion(
-        tuple(Offered(card, None, None) for card in cards), nodes, machines, policy, context, (_CARDS_NOTE,), ()
+        told_apart([Offered(card, None, None) for card in cards]),
+        nodes,
+        machines,
+        policy,
+        context,
+        (_CARDS_NOTE,),
+        (),
+        (),
     )
 
 
@@ -121,7 +152,8 @@ def _inventories(
     models: Sequence[str], reading: ReadOptions, file: PoolFile | None
 ) -> tuple[tuple[Inventory | Unread, ...], tuple[str, ...]]:
     if models:
-        found = tuple(inventory for model in models for inventory in reading.read_every(model))
+        alone = len(models) == 1
+        found = tuple(inventory for model in models for inventory in _read(model, reading, alone=alone))
         remark = "The artifacts of the pool are passed over: models are named."
         return found, (remark,) if file is not None and file.artifacts is not None else ()
     if file is not None:
@@ -137,14 +169,14 @@ def _inventories(
     return (example_inventory(),), (remark,)
 
 
-def _unread_note(unread: Unread, taken: Offered | None) -> str:
-    problem = unread.problem.rstrip(".")
-    outcome = (
-        "It is left out: no other file is of the same model by name, or it is too small to hold that model."
-        if taken is None
-        else "Its quantisation is that of its name, its shape that of the same model beside it."
-    )
-    return f"{unread.name}: its headers cannot be read ({problem}). {outcome}"
+def _read(model: str, reading: ReadOptions, *, alone: bool) -> tuple[Inventory | Unread, ...]:
+    """Return the models at a location; where others are named beside it, one that cannot be read does not end them."""
+    try:
+        return reading.read_every(model)
+    except TensorsError as error:
+        if alone:
+            raise
+        return (unread(model, error),)
 
 
 def _context(request: RequestOptions, file: PoolFile | None, found: Sequence[Inventory | Unread]) -> int:
@@ -158,21 +190,38 @@ def _context(request: RequestOptions, file: PoolFile | None, found: Sequence[Inv
 
 def _offers(
     found: Sequence[Inventory | Unread], file: PoolFile | None, context: int, request: RequestOptions
-) -> tuple[tuple[Offered, ...], tuple[str, ...]]:
-    """Return what is offered in the order of its names, and a note on each that could not be read."""
+) -> tuple[tuple[Offered, ...], tuple[Unread, ...], tuple[str, ...]]:
+    """Return what is offered in the order it was found, what cannot be read, and a note on each that is no model.
+
+    What cannot be read takes nothing from its neighbours: sizes and names alone do not say which model a file is of.
+    """
     if not found:
         artifacts = () if file is None else file.artifacts or ()
-        return tuple(Offered(artifact, None, None) for artifact in artifacts), ()
-    read = {number: _offer(one, context, request) for number, one in enumerate(found) if not isinstance(one, Unread)}
+        return tuple(Offered(artifact, None, None) for artifact in artifacts), (), ()
     offers: list[Offered] = []
+    lost: list[Unread] = []
     notes: list[str] = []
-    for number, one in enumerate(found):
-        taken = named(one, (other.artifact for other in read.values())) if isinstance(one, Unread) else read[number]
-        if taken is not None:
-            offers.append(taken)
+    for one in found:
         if isinstance(one, Unread):
-            notes.append(_unread_note(one, taken))
-    return tuple(offers), tuple(notes)
+            lost.append(one)
+        elif is_companion(one) and len(found) > 1:
+            notes.append(f"{one.files[0].name}: it accompanies a model and is none by itself. It is left out.")
+        else:
+            try:
+                offers.append(_offer(one, context, request))
+            except ArchitectureError as error:
+                if len(found) == 1:
+                    raise
+                lost.append(unread(one.name, error))
+    if lost and not offers:
+        raise InputError("layerfit options", _none_read(lost))
+    return told_apart(offers), tuple(lost), tuple(notes)
+
+
+def _none_read(lost: Sequence[Unread]) -> str:
+    each = " ".join(_unreadable(one) for one in lost[:_MOST_NAMED])
+    more = f" And {len(lost) - _MOST_NAMED:,} more." if len(lost) > _MOST_NAMED else ""
+    return f"no model can be read; expected one. {each}{more}"
 
 
 def _offer(inventory: Inventory, context: int, request: RequestOptions) -> Offered:
@@ -181,3 +230,8 @@ def _offer(inventory: Inventory, context: int, request: RequestOptions) -> Offer
     except ArchitectureError as error:
         advice = "Give --cache-bytes-per-token to go on without that rule."
         raise ArchitectureError(error.model, f"{error.problem} {advice}") from None
+
+
+def _unreadable(one: Unread) -> str:
+    """Return what is said of a model that cannot be read."""
+    return f"{one.name}: unreadable: {one.problem}"

@@ -14,7 +14,7 @@ from tensors.cache import cache_type
 from tensors.errors import TensorsError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from solver.cluster import Cluster, ClusterNode
     from solver.engines.generic import EnginePlan
@@ -63,6 +63,27 @@ class ModelVariants:
         """Return the problem with at most this share of each memory in reserve."""
         nodes = tuple(_with_reserve(node, fraction) for node in self.cluster.nodes)
         return self._built(replace(self.cluster, nodes=nodes), self.workload)
+
+    @property
+    def idle_processors(self) -> tuple[str, ...]:
+        """Return the machines whose processors could take blocks beside their cards and are not said to."""
+        return tuple(
+            node.name
+            for node in self.cluster.nodes
+            if (node.gpus or node.unified) and not node.cpu and node.pool_budget_bytes > 0
+            if node.name not in self.rules.exclude
+        )
+
+    def with_processors(self, machines: Sequence[str]) -> Problem | None:
+        """Return the problem in which processors of machines take blocks, or None where rules or engine forbid it."""
+        nodes = tuple(replace(node, cpu=node.cpu or node.name in machines) for node in self.cluster.nodes)
+        try:
+            problem = self._built(replace(self.cluster, nodes=nodes), self.workload)
+        except (InputError, TensorsError):
+            # A rule may name the one device that a machine had.
+            return None
+        taking = {node.machine for node in problem.nodes if node.name.endswith("/cpu")}
+        return problem if taking.issuperset(machines) else None
 
     def _problem(self, workload: Workload) -> Problem:
         return self._built(self.cluster, workload)

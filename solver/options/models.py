@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from solver.options.artifact import GGUF, Artifact, Shape
-from solver.options.quantisation import LEAST_BITS, model_of, quant_of
+from solver.options.quantisation import quant_of
 from solver.workload import EngineName, IndexerRule, Workload
 from tensors.architecture import MissingFact
 from tensors.cache import CacheKind, block_caches, cache_type, generic_settings, with_indexers
@@ -16,19 +16,19 @@ from tensors.packing import parameter_counts
 from tensors.parts import part_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
     from tensors.inventory import Inventory
-    from tensors.reader import Unread
 
-__all__ = ["Offered", "artifact_of", "named", "offered", "workload_of"]
+__all__ = ["Offered", "artifact_of", "is_companion", "offered", "told_apart", "workload_of"]
 
-_BITS_A_BYTE = 8
+_PROJECTORS = frozenset({"clip"})
+_ADAPTER = ".lora_"
 
 
 @dataclass(frozen=True, slots=True)
 class Offered:
-    """An artifact with the headers behind it and what is asked of it; None where only its name and size are known."""
+    """An artifact with the headers behind it and what is asked of it; None where no header says its blocks."""
 
     artifact: Artifact
     inventory: Inventory | None
@@ -47,18 +47,26 @@ def offered(
     return Offered(artifact_of(inventory, workload), inventory, workload)
 
 
-def named(unread: Unread, read: Iterable[Artifact]) -> Offered | None:
-    """Return a model whose headers cannot be read by its name and size, with the shape of the same model beside it.
+def told_apart(offers: Sequence[Offered]) -> tuple[Offered, ...]:
+    """Return what is offered in its order, with a number behind names that stood before: `X`, `X (2)`."""
+    taken = {one.artifact.name for one in offers}
+    seen: set[str] = set()
+    found = []
+    for one in offers:
+        name, number = one.artifact.name, 1
+        while name in seen or (number > 1 and name in taken):
+            number += 1
+            name = f"{one.artifact.name} ({number})"
+        seen.add(name)
+        found.append(one if number == 1 else replace(one, artifact=replace(one.artifact, name=name)))
+    return tuple(found)
 
-    None where no artifact that was read is of the same model by its name, or the file is too small to hold that model.
-    """
-    part = part_name(unread.name)
-    stem, _, form = (part.stem + part.suffix if part else unread.name).rpartition(".")
-    like = next((one for one in read if model_of(one.name) == model_of(stem)), None)
-    if like is None or unread.size_bytes * _BITS_A_BYTE < like.shape.parameters * LEAST_BITS:
-        return None
-    artifact = Artifact(stem, form.lower(), unread.size_bytes, unread.parts, quant_of(stem), like.shape)
-    return Offered(artifact, None, None)
+
+def is_companion(inventory: Inventory) -> bool:
+    """Return whether files accompany a model and are none: an image projector, or an adapter by its tensors' names."""
+    if inventory.architecture.family in _PROJECTORS:
+        return True
+    return any(_ADAPTER in tensor.name.lower() for tensor in inventory.tensors)
 
 
 def workload_of(

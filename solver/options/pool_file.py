@@ -1,7 +1,8 @@
 """The pool as a JSON document (`layerfit/pool/1`): nodes, and what to serve on them unless models are named beside it.
 
 Sizes in GB are 10^9 bytes. `policy`, and `shards` and `quant` of an artifact, may be left out; `context`, `shape` and
-`artifacts` too where models are named. A node's card size may be left out where its class label says it.
+`artifacts` too where models are named. A node's card size may be left out: then it is what the class label ends in, and
+cards of a label without a size are passed over.
 """
 
 from __future__ import annotations
@@ -167,12 +168,6 @@ def _artifacts(document: _Document) -> tuple[Artifact, ...] | None:
 def _node(part: _NodePart, where: str) -> PoolNode:
     if part.gpu_mem_gb is None:
         card_bytes = memory_from_class(part.gpu_class) * GB
-        if part.gpu_class and part.gpus and not card_bytes:
-            raise InputError(
-                f"{where}.gpu_mem_gb",
-                f"it is missing, and the class {quoted(part.gpu_class)} ends in no size; expected the memory of a card "
-                "in GB. Add it.",
-            )
     else:
         card_bytes = _bytes(part.gpu_mem_gb, f"{where}.gpu_mem_gb")
     if part.free_gpus is not None and part.free_gpus > part.gpus:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["LEAST_BITS", "TABLE_BITS", "bits_of", "model_of", "quant_of"]
+__all__ = ["TABLE_BITS", "bits_of", "quant_of"]
 
 # Types and mixes of llama.cpp (ggml.h, llama.h: LLAMA_FTYPE_*) and of ik_llama.cpp, whose repacked types end in _R and
 # a number; the longer of two names that begin alike stands first.
@@ -35,12 +35,6 @@ _NAME: Final = re.compile(
     re.VERBOSE | re.IGNORECASE | re.ASCII,
 )
 _LONGEST_NAME: Final = 4096
-
-# What makers of quantised files put before the type: mixes by importance, and those of one maker.
-_BEFORE: Final = re.compile(r"(?:[-_.](?:UD|i1|imat))?[-_.]?\Z", re.IGNORECASE | re.ASCII)
-
-LEAST_BITS: Final = 1
-"""No type takes fewer bits a weight: a file with less is not whole."""
 
 TABLE_BITS: Final[Mapping[str, Fraction]] = MappingProxyType(
     {
@@ -84,15 +78,6 @@ def quant_of(name: str) -> str:
     """Return the last quantisation that a name says, in upper case; "" where it says none."""
     found = [match[0] for match in _NAME.finditer(name[-_LONGEST_NAME:])]
     return found[-1].upper() if found else ""
-
-
-def model_of(name: str) -> str:
-    """Return the name without the last quantisation it says, in lower case: equal for files of one model."""
-    cut = name[-_LONGEST_NAME:]
-    found = list(_NAME.finditer(cut))
-    if not found:
-        return cut.lower()
-    return (_BEFORE.sub("", cut[: found[-1].start()]) + cut[found[-1].end() :]).lower()
 
 
 def bits_of(quant: str) -> Fraction | None:

@@ -25,6 +25,8 @@ __all__ = ["ReplicatedSearch"]
 
 # The share of the time that the start may take.
 _START = 0.25
+# And the share that small changes may take when the search ends with its time.
+_CHANGES = 0.05
 
 
 class ReplicatedSearch:
@@ -49,8 +51,14 @@ class ReplicatedSearch:
         if start.impossible or start.interrupted:
             return start
         report(None if start.placement is None else question.objective.cost(question.problem, start.placement), None)
-        reserve = clock.seconds_left * self._left_over
-        found = best_flow(question.problem, start.placement, lambda: clock.seconds_left <= reserve)
+        left = clock.seconds_left
+        late_at, spent_at = left * self._left_over, left * (self._left_over + _CHANGES)
+        found = best_flow(
+            question.problem,
+            start.placement,
+            lambda: clock.seconds_left <= spent_at,
+            lambda: clock.seconds_left <= late_at,
+        )
         if found is None:
             return Interval(lower=None, placement=None, impossible=True, interrupted=False)
         return Interval(found.bound_ns, found.placement, impossible=False, interrupted=found.interrupted)

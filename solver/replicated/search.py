@@ -18,6 +18,7 @@ from solver.flow.ceiling import least_pace_ns
 from solver.flow.chains import chains_of, placement_of_chains
 from solver.flow.measure import chain_tokens_per_second
 from solver.measures import nodes_used
+from solver.replicated.climb import climb
 from solver.replicated.layered import layered_steps
 from solver.replicated.pace import Pace
 from solver.replicated.partitions import best_partition, is_small
@@ -58,11 +59,13 @@ class Found:
     interrupted: bool
 
 
-def best_flow(problem: Problem, start: Placement | None, spent: Callable[[], bool]) -> Found | None:
+def best_flow(
+    problem: Problem, start: Placement | None, spent: Callable[[], bool], late: Callable[[], bool]
+) -> Found | None:
     """Return the best placement that is found in the time, and a bound; None if the nodes cannot hold the items.
 
-    `start` is a placement to better, if there is one. Nothing but `spent` depends on time. An interrupt ends the
-    search, and the best so far is kept.
+    `start` is a placement to better, if there is one. Nothing but `spent` and `late` depends on time: the search ends
+    when it is spent, small changes of its best end when it is late. An interrupt ends both, and the best stays.
     """
     fastest = least_pace_ns(problem)
     if fastest is None:
@@ -73,6 +76,7 @@ def best_flow(problem: Problem, start: Placement | None, spent: Callable[[], boo
         if bound is not None and search.best_ns is not None and search.best_ns > bound:
             with suppress(TableError):
                 bound = max(bound, _every_placement(search))
+            climb(search, late)
     except KeyboardInterrupt:
         return Found(search.best, fastest, interrupted=True)
     return None if bound is None else Found(search.best, bound, interrupted=False)
@@ -86,6 +90,8 @@ def _searched(search: Search, depth: int) -> Fraction | None:
         if packed is None:
             return None
         bound = packed
+        if search.best_ns is not None and search.best_ns > bound:
+            climb(search, search.spent)
         bound = _one_chain(search, bound)
         bound = _every_chain(search, bound)
     if search.best_ns is not None and search.best_ns <= search.fastest_ns:

@@ -34,6 +34,7 @@ _NS = 10**9
 _MOST_NODES = 12
 # Looking at so many numbers takes about a minute.
 _MOST_WORK = 5e9
+_SHARE, _SHARE_WITHOUT_LINKS = 0.5, 0.1
 
 
 class SetSearch:
@@ -53,6 +54,15 @@ class SetSearch:
         """Return whether there are few enough nodes and items."""
         usable = sum(group.count for group in problem.classes)
         return usable <= _MOST_NODES and work_of(usable, len(problem.items), linked=False) <= _MOST_WORK
+
+    @staticmethod
+    def share_of_time(problem: Problem) -> float:
+        """Return what share of the time to leave for this: less where it can only look at chains without links."""
+        if not SetSearch.answers(problem):
+            return 0.0
+        usable = sum(group.count for group in problem.classes)
+        linked = bool(problem.links.pairs) and work_of(usable, len(problem.items), linked=True) > _MOST_WORK
+        return _SHARE_WITHOUT_LINKS if linked else _SHARE
 
     def prove(self, question: Question, clock: Clock, report: Report) -> Interval:  # noqa: ARG002 - the protocol's
         """Return a bound on the pace and the best placement known; nothing where there are too many nodes."""

@@ -151,7 +151,7 @@ def _files_below(root: Path) -> Iterator[str]:
     """Yield the paths of files in a folder and in the folders in it, as repositories have them."""
     yield from LocalFolder(root).names()
     with os.scandir(root) as entries:
-        inner = sorted(entry.name for entry in entries if entry.is_dir() and not entry.name.startswith("."))
+        inner = sorted(entry.name for entry in entries if _is_folder(entry) and not entry.name.startswith("."))
     for name in inner:
         with suppress(SourceError):
             yield from (f"{name}/{file}" for file in LocalFolder(root / name).names())
@@ -161,6 +161,14 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
     # A link that leads round to itself is no file, and no reason to refuse the folder.
     try:
         return entry.is_file()
+    except OSError:
+        return False
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    # As for files.
+    try:
+        return entry.is_dir()
     except OSError:
         return False
 

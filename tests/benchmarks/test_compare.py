@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from benchmarks import __main__ as core
-from benchmarks import compare
+from benchmarks import compare, run
 from benchmarks.__main__ import _MODULES, main
 from benchmarks.compare import Change, Verdict, changes
-from benchmarks.records import SCHEMA, Case, Record, read_records, to_line
+from benchmarks.records import SCHEMA, Case, Record, best_of, read_records, to_line
 
 NAME = "unlike-78x10 (small), 90% full, seed 0, balance, layerfit, seed 0, 1 workers"
 CASE = Case(
@@ -89,6 +89,8 @@ FAILED = replace(NOTHING, outcome="failed", failure="out of memory")
             ((Verdict.BETTER, "0.500 units of deterministic time, was 1.000"),),
         ),
         (PROVED, replace(PROVED, deterministic_time=1.09), ()),
+        (OPEN, REFUTED, ((Verdict.WORSE, "a plan and a proof that there is none: infeasible, was feasible"),)),
+        (REFUTED, OPEN, ((Verdict.WORSE, "a plan and a proof that there is none: feasible, was infeasible"),)),
         (replace(PROVED, deterministic_time=0.0), replace(PROVED, deterministic_time=0.04), ()),
     ],
 )
@@ -132,6 +134,33 @@ def test_the_best_of_several_lines_counts() -> None:
     assert () == changes([PROVED], [OPEN, longer], slack=0.1)
 
 
+@pytest.mark.parametrize(
+    ("better", "worse"),
+    [
+        (OPEN, replace(FAILED, wall_seconds=0.1)),
+        (replace(OPEN, gap=None), replace(FAILED, wall_seconds=0.1)),
+        (replace(OPEN, gap=None), replace(NOTHING, wall_seconds=0.1)),
+        (replace(NOTHING, wall_seconds=9.0), replace(FAILED, wall_seconds=0.1)),
+        (replace(OPEN, gap=None), replace(OPEN, gap=None, exact="96/100", wall_seconds=0.1)),
+    ],
+)
+@pytest.mark.parametrize("turned", [False, True])
+def test_the_best_line_is_one_with_an_answer_however_quickly_another_ended(
+    better: Record, worse: Record, turned: bool
+) -> None:
+    assert (better,) == best_of([worse, better] if turned else [better, worse])
+
+
+def test_versions_that_differ_are_named_behind_the_counts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """They decide nothing, but deterministic times of two versions are of different units."""
+    old, new = tmp_path / "old.jsonl", tmp_path / "new.jsonl"
+    old.write_text(to_line(replace(PROVED, versions={"layerfit": "0.1.0", "ortools": "9.15"})))
+    new.write_text(to_line(replace(PROVED, versions={"layerfit": "0.1.0", "ortools": "9.16", "highspy": "1.16"})))
+
+    assert 0 == compare.main([str(old), str(new)])
+    assert capsys.readouterr().out.endswith("decides nothing; highspy 1.16, was none; ortools 9.16, was 9.15\n")
+
+
 def test_the_command_prints_what_changed_and_ends_with_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """And with 0 where nothing became worse."""
     old, new = tmp_path / "old.jsonl", tmp_path / "new.jsonl"
@@ -159,6 +188,18 @@ def test_the_command_prints_what_changed_and_ends_with_1(tmp_path: Path, capsys:
             to_line(replace(PROVED, schema="layerfit/benchmark/0")),
             "a.jsonl, line 1: schema 'layerfit/benchmark/0'; expected layerfit/benchmark/1. Run again.",
         ),
+        ("\n", "a.jsonl: no record is there; expected a line each case. Run first."),
+        (
+            to_line(replace(PROVED, exact="1/0")),
+            "a.jsonl, line 1: exact '1/0'; expected an integer or a fraction. Run again.",
+        ),
+        (
+            to_line(replace(PROVED, case=replace(CASE, objective="speed"))),
+            (
+                "a.jsonl, line 1: objective 'speed'; expected one of nodes, balance, load, latency, throughput, "
+                "headroom, context, tokens, offload. Run again."
+            ),
+        ),
     ],
 )
 def test_a_line_that_is_no_record_is_refused_with_its_place(
@@ -169,6 +210,28 @@ def test_a_line_that_is_no_record_is_refused_with_its_place(
 
     assert 2 == main(["compare", str(tmp_path / "a.jsonl"), str(tmp_path / "a.jsonl")])
     assert f"benchmarks compare: {problem}\n" == capsys.readouterr().err
+
+
+def test_a_file_that_is_no_text_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """By both commands that read one."""
+    (tmp_path / "a.jsonl").write_bytes(b"{}\n\xff")
+    for command in (["compare", str(tmp_path / "a.jsonl")], ["report"]):
+        assert 2 == main([*command, str(tmp_path / "a.jsonl")])
+        assert capsys.readouterr().err.endswith(": a.jsonl: no UTF-8 at byte 3; expected a line of JSON each case.\n")
+
+
+def test_a_report_shows_a_family_that_is_not_known_any_more(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text(to_line(replace(PROVED, case=replace(CASE, family="gone"))))
+
+    assert 0 == main(["report", str(tmp_path / "a.jsonl")])
+    assert "| gone " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("slack", ["nan", "-1", "inf", "much"])
+def test_a_slack_is_a_number_from_0_up(slack: str) -> None:
+    with pytest.raises(SystemExit) as caught:
+        compare.main(["old", "new", f"--slack={slack}"])
+    assert 2 == caught.value.code
 
 
 def test_every_measurement_with_a_form_of_its_own_is_a_command() -> None:
@@ -186,6 +249,32 @@ def test_an_unknown_command_shows_what_there_is(capsys: pytest.CaptureFixture[st
     """And ends with 2."""
     assert 2 == main(["measure"])
     assert capsys.readouterr().err.startswith("The benchmark core: run cases, compare two runs, show tables.\n")
+
+
+def test_a_run_that_was_ended_goes_on_where_it_ended(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What its file answers at the same commit is not asked again; an interrupt ends with 130 and keeps its lines."""
+    asked: list[str] = []
+
+    def ended_at_the_second(case: Case, _repeats: int) -> Record:
+        asked.append(case.objective)
+        if ["nodes", "balance"] == asked:
+            raise KeyboardInterrupt
+        return replace(PROVED, case=case)
+
+    monkeypatch.setenv("BENCHMARK_COMMIT", "abc")
+    monkeypatch.setattr(run, "_repeated", ended_at_the_second)
+    words = ["--family", "unlike-78x10", "--objective", "nodes", "--objective", "balance"]
+
+    assert 130 == run.main(words)
+    (tmp_path / "a.jsonl").write_text(capsys.readouterr().out)
+    assert 0 == run.main([*words, "--known", str(tmp_path / "a.jsonl")])
+    assert ["nodes", "balance", "balance"] == asked
+    assert ["balance"] == [one.case.objective for one in read_records(capsys.readouterr().out.splitlines())]
+    monkeypatch.setenv("BENCHMARK_COMMIT", "def")
+    assert 0 == run.main([*words, "--known", str(tmp_path / "a.jsonl")])
+    assert ["nodes", "balance"] == asked[3:]
 
 
 def test_a_run_prints_a_line_that_compares_with_itself(tmp_path: Path, repository: Path) -> None:

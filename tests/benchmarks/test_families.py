@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,6 +12,7 @@ from benchmarks.families import FAMILIES, SMALL
 from benchmarks.one import answered, unfinished
 from benchmarks.public.folder import PublicDataError, instances_folder
 from benchmarks.records import Case, to_line
+from benchmarks.run import main
 from benchmarks.strategies import STRATEGIES, SUBJECT, missing_library
 
 if TYPE_CHECKING:
@@ -80,7 +82,37 @@ def test_a_public_instance_whose_file_is_missing_is_a_failed_run(
     record = unfinished(asked, str(caught.value), 0.0)
 
     assert "model_cards.json: no such file or directory. docs/benchmarks.md names the folder of data." == record.failure
+    assert record.peak_mib is None
     validate_document(json.loads(to_line(record)))
+
+
+def test_public_instances_whose_files_are_missing_are_left_out_of_a_run_and_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A folder that is partly filled fails nothing."""
+    (tmp_path / "instances").mkdir()
+    monkeypatch.setenv("LAYERFIT_DATA", str(tmp_path))
+
+    assert 0 == main(["--family", "exo-cards"])
+    said = capsys.readouterr()
+    assert "" == said.out
+    assert said.err.startswith(
+        "exo-cards, mlx-community/Qwen3.5-397B-A17B-8bit is left out: model_cards.json: no such file or directory. "
+        "docs/benchmarks.md names the folder of data.\n"
+    )
+
+
+@pytest.mark.parametrize("program", ["helix_chain", "helix_replicas", "helix_referee", "distilp_subset"])
+def test_a_table_of_public_instances_leaves_out_what_is_not_there(
+    program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("highspy", reason="the referee is HiGHS, of the extra bench")
+    (tmp_path / "instances").mkdir()
+    monkeypatch.setenv("LAYERFIT_DATA", str(tmp_path))
+    monkeypatch.setattr("sys.argv", [program])
+
+    assert 0 == import_module(f"benchmarks.public.{program}").main()
+    assert " is left out: " in capsys.readouterr().err
 
 
 def test_small_families_are_those_of_full_size() -> None:

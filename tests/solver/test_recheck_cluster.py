@@ -15,7 +15,7 @@ from support.problems import NO_RULES
 from solver.cluster_file import parse_cluster
 from solver.engines.table import ENGINES
 from solver.planning import Setting, plan
-from solver.workload import USUAL_CHOICES, EngineName
+from solver.workload import USUAL_CHOICES, Choices, EngineName, Offload
 from tensors.units import GIB
 
 MACHINES = """
@@ -42,13 +42,13 @@ gpu = [{ class = "a", memory = "10 GiB", count = 2, bandwidth = "900 GB/s" }]
 
 
 @cache
-def document(engine: EngineName) -> dict[str, Any]:
-    """Return the plan of an expert model of 26 GiB, without machines that the engine cannot use."""
-    cluster = parse_cluster(MACHINES, "m")
+def document(engine: EngineName, text: str = MACHINES, choices: Choices = USUAL_CHOICES) -> dict[str, Any]:
+    """Return the plan of an expert model of 26 GiB."""
+    cluster = parse_cluster(text, "m")
     served = engine in (EngineName.VLLM, EngineName.SGLANG)
     request = replace(REQUEST, cache_type_k="bf16", cache_type_v="bf16") if served else REQUEST
-    built = ENGINES[engine].build(mixtral(), cluster, request, NO_RULES, USUAL_CHOICES)
-    setting = Setting(mixtral(), cluster, request, engine.value, built.notes, built.build, None, USUAL_CHOICES)
+    built = ENGINES[engine].build(mixtral(), cluster, request, NO_RULES, choices)
+    setting = Setting(mixtral(), cluster, request, engine.value, built.notes, built.build, None, choices)
     return document_of(plan(built.problem, "nodes", EFFORT, setting=setting), "nodes")
 
 
@@ -61,6 +61,13 @@ def found(engine: EngineName, *path: str | int, value: object) -> list[str]:
 @pytest.mark.parametrize("engine", EngineName)
 def test_nothing_is_found_where_nothing_is_changed(engine: EngineName) -> None:
     assert () == found_in(document(engine))
+
+
+def test_what_an_engine_itself_keeps_with_a_host_is_not_taken_for_experts() -> None:
+    """Nothing may be left there, and buffers of the process are."""
+    alone = MACHINES[: MACHINES.index("[links]")] + MACHINES[MACHINES.index('[[node]]\nname = "box"') :]
+
+    assert () == found_in(document(EngineName.LLAMACPP, alone, Choices(Offload.NONE, 1)))
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,8 @@ from solver.suggestions import fitting_changes
 from solver.trials import Trials
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from solver.suggestions import Variants
 
 EFFORT = Effort(time_limit_seconds=60, deterministic_limit=None, workers=1, seed=0)
@@ -34,6 +36,12 @@ class Shrinking:
     memory_bytes: int
     reserve_fraction: Fraction
     cache_types: dict[str, int]
+    idle_processors: tuple[str, ...] = ()
+
+    def with_processors(self, machines: Sequence[str]) -> Problem | None:
+        """Return the problem with one more node of a third of the memory for each machine."""
+        extra = (Node(f"{name}/cpu", self.memory_bytes // 3, None, None) for name in machines)
+        return replace(self.problem, nodes=(*self.problem.nodes, *extra))
 
     def with_context(self, context_tokens: int) -> Problem:
         """Return the problem at another context."""
@@ -268,6 +276,22 @@ def test_no_reserve_is_suggested_where_there_is_none_to_give_up_or_all_of_it_is_
     for reserve, budget in ((Fraction(0), 1000), (Fraction(1, 5), 800)):
         variants = Shrinking(replace(full, nodes=problem_of((), (budget, budget)).nodes), 1000, reserve, {})
         assert not any("reserve" in sentence for sentence in changes(variants.problem, variants))
+
+
+@pytest.mark.parametrize(
+    ("load", "expected"),
+    [
+        (330, "With cpu = true for a it fits: its processor then takes blocks too."),
+        (331, "With cpu = true for a, b it fits: their processors then take blocks too."),
+        (334, None),
+    ],
+)
+def test_processors_are_suggested_where_they_are_enough(load: int, expected: str | None) -> None:
+    """A third of 1,000 bytes holds one block beside three on the node, or beside two."""
+    problem = problem_of((load,) * 4, (3 * 330,))
+    variants = Shrinking(problem, 1000, Fraction(0), {}, ("a", "b", "c"))
+
+    assert [expected] == [next((line for line in changes(problem, variants) if "cpu" in line), None)]
 
 
 def test_changes_stand_in_the_order_of_what_they_cost() -> None:

@@ -169,7 +169,7 @@ TOO_MANY = "expected fewer than 2^64 bytes. The file is damaged."
 NEWER = "known types are 0 to 42, and 97 to 399 of ik_llama.cpp, each with gaps. Is the file newer than this reader?"
 ONE_PAIR = gguf([Pair("a", "u8", 1)], [])[:33]
 REFUSED = {
-    "empty": (b"", 'byte 0: begins with ""; expected "GGUF". Is this a GGUF file?'),
+    "empty": (b"", 'byte 0: the file is empty; expected "GGUF". Fetch the file again.'),
     "a page": (b"<!DOCTYPE html>", 'byte 0: begins with "<!DO"; expected "GGUF". Is this a GGUF file?'),
     "controls": (b"\x1b[31m...", 'byte 0: begins with "\\x1b[31"; expected "GGUF". Is this a GGUF file?'),
     "magic alone": (b"GGUF", f"byte 4: {END.format(8)}"),

@@ -57,7 +57,10 @@ def kept_terms(profile: Profile, inventory: Inventory, settings: Settings) -> tu
     kept: list[KeptTerm] = []
     main = _settings(settings, family, settings.type_k, settings.type_v)
     draft = replace(_settings(settings, family, settings.draft_type_k, settings.draft_type_v), states_per_sequence=1)
-    for term in _shaped(with_indexers(terms, own=profile.sparse_caches, shared=False), settings):
+    own = with_indexers(terms, own=profile.sparse_caches, shared=False)
+    if family in profile.pooled_key_families:
+        own = tuple(_with_pooled_key(term) for term in own)
+    for term in _shaped(own, settings):
         if term.block < trunk:
             kept.append(KeptTerm(term, main))
         elif drafting:
@@ -121,6 +124,11 @@ def _shaped(terms: Iterable[CacheTerm], settings: Settings) -> tuple[CacheTerm, 
     return tuple(
         replace(term, value_values=widest) if term.kind in attention and term.value_values else term for term in shaped
     )
+
+
+def _with_pooled_key(term: CacheTerm) -> CacheTerm:
+    """Return an indexer with a second key in every cell (src/llama-memory-hybrid-idx.cpp), any other as it is."""
+    return replace(term, key_values=2 * term.key_values) if term.kind is CacheKind.INDEXER else term
 
 
 def _cells_bytes(width: int, cells: int, kind: CacheType, backend: Backend) -> int:

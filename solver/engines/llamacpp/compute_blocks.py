@@ -10,7 +10,7 @@ from solver.engines.llamacpp.compute_compressed import compressed
 from solver.engines.llamacpp.compute_context import MissingTensorError
 from solver.engines.llamacpp.compute_families import CENTRED, traits
 from solver.engines.llamacpp.compute_forward import forward, has_forward
-from solver.engines.llamacpp.compute_graph import F32, I32
+from solver.engines.llamacpp.compute_graph import F32, I32, I64
 from solver.engines.llamacpp.compute_latent import absorbed, unpacked
 from solver.engines.llamacpp.compute_layered import attention as layered_attention
 from solver.engines.llamacpp.compute_layered import layer_embeddings, with_layer_embedding
@@ -62,6 +62,8 @@ def _embedded(here: Context, kind: Traits) -> Node:
     graph.run(rows)
     # The same graph serves batches of vectors: their input is reserved although no node reads it.
     graph.run(here.filled("vectors", F32, here.hidden, here.tokens))
+    if here.settings.mixed_batches:
+        _mixed(here, table)
     if kind.scaled_embedding:
         rows = graph.like("scale", rows)
     position = here.weight("position_embd.weight", _HOST_SLOT)
@@ -75,6 +77,16 @@ def _embedded(here: Context, kind: Traits) -> Node:
         rows = graph.like("add", rows, bias) if bias is not None else rows
     graph.run(rows)
     return rows
+
+
+def _mixed(here: Context, table: Node) -> None:
+    """Record what batches of tokens and vectors take: rows of the tokens are written into a copy of the vectors."""
+    graph = here.graph
+    vectors = here.filled("mixed vectors", F32, here.hidden, here.tokens)
+    tokens = here.filled("mixed tokens", I32, here.tokens)
+    places = here.filled("mixed places", I64, here.tokens)
+    rows = graph.make("get_rows", (table, tokens), here.hidden, here.tokens)
+    graph.run(graph.into("set_rows", graph.like("dup", vectors), rows, places))
 
 
 def _head(here: Context, kind: Traits, residual: Node) -> None:

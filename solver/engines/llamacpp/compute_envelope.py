@@ -39,6 +39,7 @@ def envelope(here: Context, place: int, copies: int) -> tuple[Envelope, ...]:
     residual = here.hidden * tokens * F32
     terms = [term for items in here.terms.values() for term in items]
     cells = max((here.cells(term) for term in terms if term.kind is not CacheKind.RECURRENT), default=0)
+    vectors = residual * (_TWICE if here.settings.mixed_batches else 1)
     mask = cells * tokens * (F16 if here.flash else F32)
     kinds = len({(term.kind, term.tokens_per_cell) for term in terms}) + 1
     blocks = [block for block in here.blocks if here.device(block) == place]
@@ -53,7 +54,7 @@ def envelope(here: Context, place: int, copies: int) -> tuple[Envelope, ...]:
     everything = max((total for _, total in made), default=0)
     own = mask if blocks or place == HOST_PLACE else 0
     return (
-        Envelope("graph inputs", 0, copies * _TWICE * (kinds * own + residual) if used else 0),
+        Envelope("graph inputs", 0, copies * _TWICE * (kinds * own + vectors) if used else 0),
         Envelope("masks made of others", 0, _MASK_COPIES * cells * tokens * F32 if blocks else 0),
         Envelope(
             "activations", max(widest - logits, 0), _RESIDUALS * residual * copies + _TWICE * everything if used else 0

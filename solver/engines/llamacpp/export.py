@@ -202,7 +202,7 @@ def _notes(
             "A server answers whoever reaches its port: let it be reached from the head alone, at the address that the "
             "head is given."
         )
-    if any(layout.offloaded):
+    if any(layout.offloaded) or layout.names[0] is None:
         yield "Weights on a host are read from its files; what their repacking takes beside is not predicted."
     unknown = list(dict.fromkeys(seat.machine.name for seat in layout.seats if seat.local is None))
     if unknown:

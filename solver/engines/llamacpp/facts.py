@@ -104,6 +104,7 @@ class Settings:
     cells. `output_rows` is how many rows of logits a graph is reserved for at most. `states_per_sequence` counts copies
     of recurrent state, above 1 where drafts may be taken back. `drafts` says that nextn blocks are loaded and used in
     a context of their own. `lazy_bytes` is the size above which tensors that allow it are read by row, None for never.
+    `mixed_batches` says that graphs take batches of tokens and vectors together.
     """
 
     program: Program
@@ -126,6 +127,7 @@ class Settings:
     lazy_bytes: int | None
     drafts: bool
     states_per_sequence: int
+    mixed_batches: bool
 
     @property
     def streams(self) -> int:

@@ -12,6 +12,7 @@ __all__ = [
     "LOADED_OF_SKIPPED",
     "NEVER_UNIFIED",
     "NORM_OF_HEAD",
+    "NO_MIXED_BATCHES",
     "ROLLED_BACK_STATES",
     "ROPE_ON_FULL_BLOCKS",
 ]
@@ -50,6 +51,11 @@ ROLLED_BACK_STATES: Final = frozenset({
 })  # fmt: skip
 """Families that keep a state for every token that a draft may take back (src/llama-arch.cpp,
 llm_arch_supports_rs_rollback)."""
+
+NO_MIXED_BATCHES: Final = frozenset({
+    "cogvlm", "deepseek4", "dflash", "eagle3", "gemma4-assistant", "graniteswitch",
+})  # fmt: skip
+"""Families that take no batch of tokens and vectors together (src/llama-arch.cpp, llm_arch_supports_mixed_batch)."""
 
 NEVER_UNIFIED: Final = frozenset({"deepseek4"})
 """Families whose sequences have runs of cells of their own even where those of others share one

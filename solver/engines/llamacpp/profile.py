@@ -1,19 +1,22 @@
 """What a named build of llama.cpp does that another build does differently, as values.
 
-Rules were read from the sources of each build, and those of b11434 were checked against real runs of commit
-0c1e57098bba. Where a table below names a file, it is one of that build.
+Rules were read from the sources of each build. Those of commit 0c1e570 (1 October 2026) were checked against real runs
+of it, those of b11434 (6 October 2026) against runs of exports. Where a table below names a file, it is one of b11434.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from solver.engines.llamacpp.facts import Backend
 from solver.errors import InputError
 from solver.wording import either, quoted
 
-__all__ = ["BUILDS", "CPU", "DEFAULT_BUILD", "Profile", "backend_of", "profile_of"]
+__all__ = ["BUILDS", "CPU", "DEFAULT_BUILD", "MEASURED_BUILD", "Profile", "backend_of", "profile_of"]
+
+MEASURED_BUILD: Final = "0c1e570"
+"""A commit without a number of its own, of which thousands of runs were measured."""
 
 # ggml/src/ggml-backend.cpp: TENSOR_ALIGNMENT of ggml-impl.h.
 CPU: Final = Backend("CPU", 32, 1, pipelines=False, maps_files=True, exact=True, context_bytes=(0, 0))
@@ -52,7 +55,8 @@ class Profile:
     behind RPC servers compute beside one another, so that graph inputs are kept several times. `trunk_cache_families`:
     those whose nextn blocks have no cache unless they draft. `sparse_caches`: blocks with an indexer keep its keys.
     `drafting_families`: those whose nextn blocks can be loaded. `automatic_sequences`: what a server takes where no
-    number is given.
+    number is given. `mixed_batches`: graphs have a third way in beside tokens and vectors, for batches of both.
+    `pooled_key_families`: those whose indexers keep a pooled key beside each of theirs.
     """
 
     build: str
@@ -62,6 +66,8 @@ class Profile:
     sparse_caches: bool
     drafting_families: frozenset[str]
     automatic_sequences: int
+    mixed_batches: bool
+    pooled_key_families: frozenset[str]
 
     def drops_nextn_cache(self, family: str) -> bool:
         """Return whether nextn blocks that are not drafting have no cache."""
@@ -89,10 +95,14 @@ _NEWEST = Profile(
     drafting_families=_DRAFTING
     | {"bailingmoe3", "deepseek4", "glm4moe", "glm5-next", "nemotron_h", "nemotron_h_moe", "qwen4exp"},
     automatic_sequences=4,
+    mixed_batches=True,
+    # src/models/qwen4exp.cpp (indexer_kpool_row).
+    pooled_key_families=frozenset({"qwen4exp"}),
 )
 
 _PROFILES = (
     _NEWEST,
+    replace(_NEWEST, build=MEASURED_BUILD, mixed_batches=False, pooled_key_families=frozenset()),
     Profile(
         build="b10256",
         head_counts_as_layer=True,
@@ -101,6 +111,8 @@ _PROFILES = (
         sparse_caches=True,
         drafting_families=_DRAFTING,
         automatic_sequences=4,
+        mixed_batches=False,
+        pooled_key_families=frozenset(),
     ),
     # After https://github.com/ggml-org/llama.cpp/pull/19460 (GLM-5 as plain latent attention), before 23346 (sparse).
     Profile(
@@ -111,6 +123,8 @@ _PROFILES = (
         sparse_caches=False,
         drafting_families=frozenset(),
         automatic_sequences=4,
+        mixed_batches=False,
+        pooled_key_families=frozenset(),
     ),
     # Before https://github.com/ggml-org/llama.cpp/pull/18148 (the head goes first), of December 2025.
     Profile(
@@ -121,6 +135,8 @@ _PROFILES = (
         sparse_caches=False,
         drafting_families=frozenset(),
         automatic_sequences=4,
+        mixed_batches=False,
+        pooled_key_families=frozenset(),
     ),
 )
 

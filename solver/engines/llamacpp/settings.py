@@ -79,6 +79,7 @@ def settings_of(profile: Profile, inventory: Inventory, request: ContextRequest)
         maps_files=request.maps_files,
         lazy_bytes=request.lazy_bytes,
         drafts=request.drafts,
+        mixed_batches=profile.mixed_batches and family not in families.NO_MIXED_BATCHES,
         states_per_sequence=1 + (request.rolled_back_tokens if family in families.ROLLED_BACK_STATES else 0),
     )
 

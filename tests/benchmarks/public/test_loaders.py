@@ -21,10 +21,11 @@ GIB = 2**30
 
 @pytest.fixture(scope="session")
 def public(data_folder: Path) -> Path:
-    """Return the folder of public instances."""
+    """Return the folder of public instances, with those of every source."""
     folder = data_folder / "instances"
-    if not folder.is_dir():
-        pytest.skip(f"no public instances at {folder}")
+    for source in ("exo/tests", "gpustack/estimates", "gpustack/workers", "parallax", "prima_cpp"):
+        if not (folder / source).is_dir():
+            pytest.skip(f"no public instances at {folder / source}")
     return folder
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.problems import problem_of
 from support.rules import counts, equal, reason
 from support.timed import timed
 
@@ -24,7 +25,7 @@ def test_cake_gives_workers_layers_by_speed_within_their_memory(
     layers: int, master: float, speeds: list[float], rooms: list[int], expected: list[int]
 ) -> None:
     """Cases of its own tests (cake-core/src/cake/sharding/default.rs), fastest worker first."""
-    assert expected == worker_layers(layers, master, speeds, rooms)
+    assert expected == worker_layers(layers, master, sum(speeds), speeds, rooms)
 
 
 def test_the_master_of_cake_keeps_the_tail() -> None:
@@ -37,6 +38,18 @@ def test_cake_hands_back_what_its_master_has_no_room_for() -> None:
     """A master with room for 4 of 24 layers: its only worker takes 20, as in its own tests."""
     assert {"n1": 20, "n0": 4} == counts("cake", timed(equal(24, (40, 240)), (1000, 1000)))
     assert {"n0": 3} == counts("cake", timed(equal(3, (10,)), (1000,)))
+
+
+def test_cake_hands_nothing_back_to_a_worker_that_had_no_share() -> None:
+    """It is too slow for a layer, so it is not asked again, and the master keeps more than it has room for."""
+    assert {"n0": 2} == counts("cake", timed(equal(2, (10, 10)), (2000, 50)))
+
+
+def test_cake_adds_up_the_speeds_of_its_workers_as_they_are_listed() -> None:
+    """A share of half a layer: 29.4 in doubles added from the slowest is a digit more than from the fastest."""
+    problem = timed(problem_of((7,) * 4, (7000,) * 4), (2, 6, 30, 60))
+
+    assert {"n3": 3, "n2": 1} == counts("cake", problem)
 
 
 def test_cake_may_give_a_worker_a_second_run() -> None:

@@ -161,40 +161,118 @@ def test_models_are_asked_of_both_side_by_side(tmp_path: Path, cluster: Path, la
     assert 80 == large[1]["stages"][-1]["end"]
 
 
-def test_a_file_whose_header_cannot_be_read_is_taken_by_its_name(
+@pytest.mark.parametrize(
+    ("name", "start", "size_bytes", "problem"),
+    [
+        ("Llama-3.2-1B-Q8_0.gguf", b"", 0, 'byte 0: the file is empty; expected "GGUF". Fetch the file again.'),
+        (
+            "Llama-3.2-1B-Q6_K.gguf",
+            b"hello world",
+            11,
+            'byte 0: begins with "hell"; expected "GGUF". Is this a GGUF file?',
+        ),
+        (
+            "Llama-3.2-1B-UD-Q8_0.gguf",
+            b"GGUF",
+            1_300_000_000,
+            "byte 4: GGUF version 0; expected 2 or 3. Convert the model anew.",
+        ),
+        (
+            "Llama-3.2-1B-Q4_0-00001-of-00002.gguf",
+            b"GGUF",
+            4,
+            (
+                "Llama-3.2-1B-Q4_0-00002-of-00002.gguf is missing; expected all 2 parts of Llama-3.2-1B-Q4_0 in one "
+                "folder. Fetch the rest."
+            ),
+        ),
+    ],
+)
+def test_a_file_that_cannot_be_read_borrows_no_shape_and_is_named_beside_the_others(
+    name: str, start: bytes, size_bytes: int, problem: str, tmp_path: Path, cluster: Path, layerfit: Layerfit
+) -> None:
+    """However large it is and however alike its name: the others stand as they would without it."""
+    write("llama-3.2-1b", tmp_path / "m")
+    before = json.loads(layerfit("options", tmp_path / "m", "--cluster", cluster, "--json").out)
+    with (tmp_path / "m" / name).open("wb") as broken:
+        broken.write(start)
+        broken.truncate(size_bytes)
+    document = json.loads(layerfit("options", tmp_path / "m", "--cluster", cluster, "--json").out)
+
+    assert {**before, "notes": [f"{name}: unreadable: {problem}"]} == document
+    shown = layerfit("options", tmp_path / "m", "--cluster", cluster)
+    assert f"✗ {name}: unreadable: {problem}" in " ".join(shown.out.split())
+    table = layerfit("options", tmp_path / "m", "--cluster", cluster, "--format", "csv")
+    assert f"{name}: unreadable: {problem}\n" == table.err
+
+
+def test_where_nothing_can_be_read_the_error_names_each(tmp_path: Path, cluster: Path, layerfit: Layerfit) -> None:
+    (tmp_path / "a.gguf").write_bytes(b"")
+    (tmp_path / "b.gguf").write_bytes(b"hello")
+    ran = layerfit("options", tmp_path, "--cluster", cluster)
+
+    assert (2, "") == (ran.code, ran.out)
+    assert (
+        "layerfit options: no model can be read; expected one. "
+        'a.gguf: unreadable: byte 0: the file is empty; expected "GGUF". Fetch the file again. '
+        'b.gguf: unreadable: byte 0: begins with "hell"; expected "GGUF". Is this a GGUF file?\n'
+    ) == ran.err
+
+
+def test_of_several_models_named_one_that_is_not_there_leaves_the_others(
     tmp_path: Path, cluster: Path, layerfit: Layerfit
 ) -> None:
-    """With the shape of the same model beside it: the names agree but for the quantisation, and it is large enough."""
+    (model,) = write("llama-3.2-1b", tmp_path / "m")
+    absent = tmp_path / "absent.gguf"
+    document = json.loads(layerfit("options", model, absent, "--cluster", cluster, "--json").out)
+
+    assert {"Llama-3.2-1B-Q4_K_M"} == {one["artifact"] for one in document["options"]}
+    assert [f"{absent}: unreadable: there is no such file or folder; expected a model. Check the path."] == document[
+        "notes"
+    ]
+
+
+def test_a_checkpoint_without_its_config_leaves_the_others(tmp_path: Path, cluster: Path, layerfit: Layerfit) -> None:
+    """The cache cannot be sized; given by hand, it is an artifact like others."""
     write("llama-3.2-1b", tmp_path / "m")
-    with (tmp_path / "m" / "Llama-3.2-1B-UD-Q8_0.gguf").open("wb") as unread:
-        unread.write(b"GGUF")
-        unread.truncate(1_300_000_000)
-    document = json.loads(layerfit("options", tmp_path / "m", "--cluster", cluster, "--json").out)
-    found = [one for one in document["options"] if one["artifact"] == "Llama-3.2-1B-UD-Q8_0"]
-
-    assert {("Q8_0", 1_300_000_000, "simple", "not asked")} == {
-        (one["quant"], one["bytes"], one["method"], one["verdict"]) for one in found
-    }
-    assert document["notes"][0].startswith("Llama-3.2-1B-UD-Q8_0.gguf: its headers cannot be read (")
-    assert document["notes"][0].endswith(
-        "Its quantisation is that of its name, its shape that of the same model beside it."
-    )
-
-
-@pytest.mark.parametrize("name", ["Llama-3.2-1B-Q8_0.gguf", "empty.gguf", "Other-1B-Q4_K_M.gguf"])
-def test_a_file_that_is_no_form_of_a_model_beside_it_is_left_out(
-    name: str, tmp_path: Path, cluster: Path, layerfit: Layerfit
-) -> None:
-    """A download that broke off, an empty file, another model: none of them borrows a shape, and each is named."""
-    write("llama-3.2-1b", tmp_path / "m")
-    (tmp_path / "m" / name).write_bytes(b"GGUF" + bytes(1000) if "1B" in name else b"")
+    write("mixtral-8x7b", tmp_path / "m" / "checkpoint")
+    (tmp_path / "m" / "checkpoint" / "config.json").unlink()
     document = json.loads(layerfit("options", tmp_path / "m", "--cluster", cluster, "--json").out)
 
     assert {"Llama-3.2-1B-Q4_K_M"} == {one["artifact"] for one in document["options"]}
-    assert document["notes"][0].startswith(f"{name}: its headers cannot be read (")
-    assert document["notes"][0].endswith(
-        "It is left out: no other file is of the same model by name, or it is too small to hold that model."
-    )
+    assert [True] == [note.startswith("checkpoint: unreadable: ") for note in document["notes"]]
+    assert document["notes"][0].endswith("Give --cache-bytes-per-token to go on without that rule.")
+
+
+def test_files_of_one_name_in_two_folders_are_told_apart(tmp_path: Path, cluster: Path, layerfit: Layerfit) -> None:
+    write("llama-3.2-1b", tmp_path / "m")
+    write("llama-3.2-1b", tmp_path / "m" / "again")
+    document = json.loads(layerfit("options", tmp_path / "m", "--cluster", cluster, "--json").out)
+
+    assert {"Llama-3.2-1B-Q4_K_M", "Llama-3.2-1B-Q4_K_M (2)"} == {one["artifact"] for one in document["options"]}
+
+
+def test_links_that_lead_round_are_passed_over(tmp_path: Path, cluster: Path, layerfit: Layerfit) -> None:
+    write("llama-3.2-1b", tmp_path / "m")
+    for name in ("round", "round.gguf"):
+        (tmp_path / "m" / name).symlink_to(name)
+    ran = layerfit("options", tmp_path / "m", "--cluster", cluster)
+
+    assert (0, "") == (ran.code, ran.err)
+    assert "unreadable" not in ran.out
+
+
+def test_cards_of_unknown_size_are_passed_over_and_named(tmp_path: Path, layerfit: Layerfit) -> None:
+    document = pool_document()
+    for node in document["nodes"]:
+        node["class"] = "a100-sxm"
+        del node["gpu_mem_gb"]
+    path = tmp_path / "pool.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    answer = json.loads(layerfit("options", "--pool", path, "--json").out)
+
+    assert [True] == list({one["cpu"] for one in answer["options"]})
+    assert answer["notes"][0].startswith('Passed over are the cards of "n1", "n2"')
 
 
 def test_arithmetic_alone_asks_no_solver(tmp_path: Path, cluster: Path, layerfit: Layerfit) -> None:

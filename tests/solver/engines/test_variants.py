@@ -155,3 +155,49 @@ def test_the_next_step_of_each_change_would_not_fit() -> None:
     assert [True, False] == [fits(variants.with_context(tokens)) for tokens in (10240, 10496)]
     assert [True, False] == [fits(problem) for problem in types if problem is not None]
     assert [True, False] == [fits(variants.with_reserve(Fraction(share, 1000))) for share in (200, 201)]
+
+
+CARDS = """
+[reserve]
+fraction = 0
+floor = "0 GiB"
+gpu = { fraction = 0 }
+[[node]]
+name = "desk"
+memory = "13 GiB"
+gpu = [{ class = "a", memory = "14 GiB" }]
+[[node]]
+name = "box"
+memory = "8 GiB"
+gpu = [{ class = "b", memory = "8 GiB" }]
+[[node]]
+name = "host"
+memory = "1 GiB"
+"""
+
+
+def test_processors_beside_cards_are_idle_until_they_are_said_to_take_blocks() -> None:
+    variants = variants_of(cluster_text=CARDS)
+    problem = variants.with_processors(("box",))
+
+    assert ("desk", "box") == variants.idle_processors
+    assert ("desk",) == replace(variants, rules=replace(NO_RULES, exclude=("box",))).idle_processors
+    assert problem == variants_of(
+        cluster_text=CARDS.replace('memory = "8 GiB"\n', 'memory = "8 GiB"\ncpu = true\n')
+    ).with_context(REQUEST.context_tokens)
+
+
+def test_a_rule_that_names_the_only_device_of_a_machine_bars_its_processor() -> None:
+    variants = replace(variants_of(cluster_text=CARDS), rules=replace(NO_RULES, first="box"))
+
+    assert variants.with_processors(("box",)) is None
+    assert variants.with_processors(("desk",)) is not None
+
+
+def test_a_plan_that_fits_with_a_processor_says_so() -> None:
+    """Of six blocks of 6.1 GiB, two go on desk's card, two into its memory, and one into each of box's."""
+    variants = variants_of(cluster_text=CARDS)
+    found = plan(variants.with_context(REQUEST.context_tokens), "nodes", EFFORT, variants=variants)
+
+    assert Outcome.INFEASIBLE is found.outcome
+    assert "With cpu = true for desk, box it fits: their processors then take blocks too." in found.reasons

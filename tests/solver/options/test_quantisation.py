@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from solver.options import bits_of, quant_of
-from solver.options.quantisation import model_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -89,18 +88,3 @@ def test_bits_by_name_are_those_of_the_table(quant: str, bits: str) -> None:
 @pytest.mark.parametrize("quant", ["", "Q4_K_XL", "MXFP4", "IQ4_KSS", "Q2", "4bit"])
 def test_what_the_table_does_not_know_is_said_to_be_unknown(quant: str) -> None:
     assert bits_of(quant) is None
-
-
-@pytest.mark.parametrize(
-    ("name", "model"),
-    [
-        ("GLM-5.2-UD-IQ2_XXS", "glm-5.2"),
-        ("GLM-5.2-Q4_K_M", "glm-5.2"),
-        ("model.i1-Q4_K_M", "model"),
-        ("Qwen3-4B-BF16-MTP", "qwen3-4b-mtp"),
-        ("Q4_K_M", ""),
-        ("plain", "plain"),
-    ],
-)
-def test_files_of_one_model_have_one_name_without_their_quantisation(name: str, model: str) -> None:
-    assert model == model_of(name)

@@ -228,7 +228,7 @@ def test_an_interrupt_keeps_the_best_so_far() -> None:
 
     problem = sites(3, 40)
     start = solve(replace(problem, rules=NO_RULES), objectives_named("throughput"), EFFORT).placement
-    found = best_flow(problem, start, interrupting)
+    found = best_flow(problem, start, interrupting, never)
 
     assert found is not None
     assert found.interrupted

@@ -52,6 +52,27 @@ def test_one_artifact_is_named_once_and_counts_stay_with_what_they_count() -> No
     ) in options_text(lines_of([only]), [], replace(PLAIN, width=80))
 
 
+def test_what_all_names_begin_with_is_said_once() -> None:
+    names = ("Some-Model-7B-Instruct-Q6_K", "Some-Model-7B-Instruct-Q4_K_M")
+    lines = lines_of(
+        replace(option, artifact=replace(option.artifact, name=name))
+        for option, name in zip(GOLDEN, names, strict=False)
+    )
+    text = options_text(lines, [], PLAIN)
+
+    assert "✓ Best: Some-Model-7B-Instruct-Q6_K on" in text
+    assert "1  …Q6_K " in text
+    assert "2  …Q4_K_M " in text
+    assert "Names of artifacts begin with Some-Model-7B-Instruct-, shown as …." in " ".join(text.split())
+
+
+def test_what_cannot_be_read_has_its_own_line_also_where_nothing_is_left() -> None:
+    lost = "b.gguf: unreadable: the file is empty. Fetch the file again."
+
+    assert f"\n✗ {lost}\n\nGB are" in options_text(lines_of(GOLDEN), [], PLAIN, [lost])
+    assert f"✗ Nothing here can be served on these nodes.\n✗ {lost}\n" == options_text((), [], PLAIN, [lost])
+
+
 def test_a_list_of_refuted_options_alone_has_no_best() -> None:
     text = options_text(lines_of([replace(GOLDEN[0], verdict=Verdict.REFUTED)]), [], PLAIN)
 

@@ -18,6 +18,7 @@ from solver.engines.llamacpp.compute import (
 from solver.engines.llamacpp.compute_context import Mode
 from solver.engines.llamacpp.compute_graph import HOST_PLACE
 from solver.engines.llamacpp.facts import HOST, DeviceFacts
+from solver.engines.llamacpp.profile import MEASURED_BUILD
 
 if TYPE_CHECKING:
     from solver.engines.llamacpp.emulation import Emulation
@@ -68,7 +69,8 @@ def sizes(emulation: Emulation, *, copies: int = 1, pinned: bool = True, flash: 
 @pytest.mark.parametrize("batch", [64, 512])
 def test_a_dense_model_on_one_device_takes_logits_and_one_residual(context: int, batch: int) -> None:
     """Device: micro-batch x (vocabulary + width) floats. Host: its vectors and embeddings, a mask, 28 bytes a token."""
-    device, host = sizes(emulated(small(), f"-c {context} -ub {batch} -ngl all", servers=1))
+    flags = f"-c {context} -ub {batch} -ngl all"
+    device, host = sizes(emulated(small(), flags, servers=1, build=MEASURED_BUILD))
 
     assert batch * 4 * (VOCABULARY + HIDDEN) == device
     assert 2 * batch * HIDDEN * 4 + context * batch * 2 + 28 * batch == host
@@ -83,9 +85,42 @@ def test_a_dense_model_on_one_device_takes_logits_and_one_residual(context: int,
 )
 def test_estimates_of_a_70b_model(flags: str, expected: list[int]) -> None:
     """llama-fit-params at 0c1e570 with two CPU servers, on a header-only file of that shape; the host last."""
-    emulation = emulated(llama_70b(), f"{flags} -ngl all -ts 1,1 -nr", servers=2)
+    emulation = emulated(llama_70b(), f"{flags} -ngl all -ts 1,1 -nr", servers=2, build=MEASURED_BUILD)
 
     assert expected == sizes(emulation, copies=4, pinned=False)
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        ("-c 4096", [440.05, 410.55, 176.08]),
+        ("-c 8192", [456.05, 426.55, 192.08]),
+        ("-c 8192 -ub 2048 -b 2048", [1824.22, 1706.19, 768.31]),
+    ],
+)
+def test_estimates_of_a_70b_model_with_batches_of_tokens_and_vectors(flags: str, expected: list[float]) -> None:
+    """MiB that llama-fit-params of b11434 logs with two CPU servers, on a header-only file of that shape."""
+    emulation = emulated(llama_70b(), f"{flags} -ngl all -ts 1,1 -nr", servers=2, build="b11434")
+
+    assert expected == [round(size / 2**20, 2) for size in sizes(emulation, copies=4, pinned=False)]
+
+
+def test_batches_of_tokens_and_vectors_take_two_more_residuals_of_the_host() -> None:
+    """The vectors, a copy of them, and for each token its number and its place; what is read later is no larger."""
+    before, after = (
+        sizes(emulated(small(), "-c 2048 -ngl all", servers=1, build=build))[-1] for build in (MEASURED_BUILD, "b11434")
+    )
+
+    assert 2 * BATCH * HIDDEN * 4 + 12 * BATCH == after - before
+
+
+def test_a_family_without_such_batches_reserves_nothing_for_them() -> None:
+    odd = replace(small(), architecture=replace(small().architecture, family="cogvlm"))
+    before, after = (
+        sizes(emulated(odd, "-c 2048 -ngl all", servers=1, build=build)) for build in (MEASURED_BUILD, "b11434")
+    )
+
+    assert before == after
 
 
 def test_attention_that_is_not_fused_adds_its_scores() -> None:
@@ -125,7 +160,7 @@ def test_an_interval_holds_the_simulated_sizes_of_runs_and_dry_runs() -> None:
 
 
 def test_the_terms_of_a_buffer_have_names_and_add_up() -> None:
-    known = facts(emulated(small(), "-c 2048 -ngl all", servers=1), 0)
+    known = facts(emulated(small(), "-c 2048 -ngl all", servers=1, build=MEASURED_BUILD), 0)
     buffer = compute_buffer(known)
     residual, logits = BATCH * HIDDEN * 4, BATCH * VOCABULARY * 4
     margin = (logits + residual) * 5 // 100

@@ -11,7 +11,7 @@ from solver.engines.llamacpp.compute import compute_interval, simulate
 from solver.engines.llamacpp.compute_context import Mode
 from solver.engines.llamacpp.compute_graph import HOST_PLACE
 from solver.engines.llamacpp.emulation import emulate
-from solver.engines.llamacpp.profile import DEFAULT_BUILD, profile_of
+from solver.engines.llamacpp.profile import DEFAULT_BUILD, MEASURED_BUILD, profile_of
 
 if TYPE_CHECKING:
     from tensors.inventory import Inventory
@@ -219,7 +219,7 @@ def _compressor(stem: str, hidden: int, width: int, ratio: int) -> list[Specific
 
 def on_host(inventory: Inventory, flags: str, *, flash: bool = True) -> int:
     """Return the simulated buffer of a run without devices."""
-    emulation = emulated(inventory, f"{flags} -ngl 0 -nr", servers=0)
+    emulation = emulated(inventory, f"{flags} -ngl 0 -nr", servers=0, build=MEASURED_BUILD)
     mode = Mode(flash=flash, pinned=True, probe=False, unseen=False)
     return simulate(inventory, emulation.settings, emulation.assignment, 1, mode)[HOST_PLACE].size_bytes
 

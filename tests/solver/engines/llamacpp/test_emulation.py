@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING
 import pytest
 from support.llamacpp import MIB, emulated, run, small_llama
 
+from solver.engines.llamacpp.caches import kept_terms, term_allocation
 from solver.engines.llamacpp.facts import HOST_NAME, DeviceBytes
 from solver.engines.llamacpp.fit import Fitting, fitting
-from solver.engines.llamacpp.profile import BUILDS, profile_of
+from solver.engines.llamacpp.profile import BUILDS, CPU, profile_of
 from solver.errors import InputError
+from tensors.architecture import MissingFact
+from tensors.cache import CacheKind
 from tensors.errors import ArchitectureError
 
 if TYPE_CHECKING:
@@ -143,9 +146,9 @@ def test_an_unknown_build_is_refused() -> None:
     with pytest.raises(InputError) as refused:
         profile_of("b1")
 
-    assert ('build: "b1" is not known here; expected b11434, b10256, b8100 or b7400. Take the nearest one.') == str(
-        refused.value
-    )
+    assert (
+        'build: "b1" is not known here; expected b11434, 0c1e570, b10256, b8100 or b7400. Take the nearest one.'
+    ) == str(refused.value)
 
 
 @pytest.mark.parametrize(
@@ -254,3 +257,18 @@ def test_patterns_that_fit_no_tensor_are_noted() -> None:
     assert ['No tensor\'s name fits " ffn_down", "x.y": nothing is moved by it.'] == [
         note for note in run(words, free=(24 * 2**30,)).notes if "fits" in note
     ]
+
+
+@pytest.mark.parametrize(("build", "width"), [("b11434", 256), ("0c1e570", 128)])
+def test_an_indexer_that_pools_keeps_a_second_key_in_every_cell(build: str, width: int) -> None:
+    """Runs of qwen4exp with 128 values a key: b11434 logs an indexer cache of 2048 cells x 3 x 256 values a block."""
+    plain = run("llama-server -m model.gguf -np 3 -c 6144")
+    terms = plain.inventory.architecture.cache
+    assert not isinstance(terms, MissingFact)
+    indexer = replace(terms[0], kind=CacheKind.INDEXER, key_values=128, value_values=0, own_indices=True)
+    odd = replace(
+        plain.inventory, architecture=replace(plain.inventory.architecture, family="qwen4exp", cache=(indexer,))
+    )
+    kept = kept_terms(profile_of(build), odd, plain.settings)
+
+    assert [2048 * 3 * width * 2] == [term_allocation(term, CPU) for term in kept]
