@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
@@ -22,6 +23,8 @@ from solver.report.options_tables import options_table
 from solver.report.options_text import explanation_text, options_text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from solver.options.lines import Line
     from solver.options.option import Option
 
@@ -46,9 +49,14 @@ def options(
     question = options_question(model, reading, cluster, pool, request, output)
     found, notes = _answers(question, request)
     lines = lines_of(found)
+
+    def again(tokens: int) -> tuple[Line, ...]:
+        asked = replace(request, context=tokens)
+        return lines_of(_answers(options_question(model, reading, cluster, pool, asked, output), asked)[0])
+
     for remark in question.remarks:
         write_note(remark)
-    _write(lines, notes, question, output)
+    _write(lines, notes, question, output, again)
     return ExitCode.ANSWERED if best_line(lines) is not None else ExitCode.ANSWER_IS_NO
 
 
@@ -68,7 +76,13 @@ def _answers(question: OptionsQuestion, request: RequestOptions) -> tuple[tuple[
     return (*answer.simple, *answer.exact), (*question.notes, *answer.notes)
 
 
-def _write(lines: tuple[Line, ...], notes: tuple[str, ...], question: OptionsQuestion, output: OptionsOutput) -> None:
+def _write(
+    lines: tuple[Line, ...],
+    notes: tuple[str, ...],
+    question: OptionsQuestion,
+    output: OptionsOutput,
+    again: Callable[[int], tuple[Line, ...]],
+) -> None:
     told = (*question.unreadable, *notes)
     if output.explain is not None:
         if output.explain > len(lines):
@@ -76,7 +90,7 @@ def _write(lines: tuple[Line, ...], notes: tuple[str, ...], question: OptionsQue
             raise UsageError(
                 f"layerfit options, --explain: there is no rank {output.explain}; {known}. Look at the list first."
             )
-        sentences = explanation(lines, output.explain, question.context_tokens, question.policy)
+        sentences = explanation(lines, output.explain, question.context_tokens, question.policy, again)
         line = lines[output.explain - 1]
         if output.json:
             document = options_document(lines, question.context_tokens, told, only=(line,))

@@ -13,7 +13,7 @@ from solver.options.simple import LLAMACPP, longest_context
 from solver.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from solver.options.lines import Line
     from solver.options.option import Option, PlacedStage
@@ -22,10 +22,25 @@ if TYPE_CHECKING:
 __all__ = ["explanation"]
 
 
-def explanation(lines: Sequence[Line], number: int, context_tokens: int, policy: Policy) -> tuple[str, ...]:
-    """Return sentences about the line of a number (from 1): its figures, its rank, and what would raise it."""
+def explanation(
+    lines: Sequence[Line],
+    number: int,
+    context_tokens: int,
+    policy: Policy,
+    again: Callable[[int], Sequence[Line]] | None = None,
+) -> tuple[str, ...]:
+    """Return sentences about the line of a number (from 1): its figures, its rank, and what would raise it.
+
+    `again` gives the lines at another context; without it no other context is said to raise anything.
+    """
     line = lines[number - 1]
-    return (*_figures(line), f"Rank: {reason_of(lines, number)}.", *_raises(lines, number, context_tokens, policy))
+    sentences = [*_figures(line), f"Rank: {reason_of(lines, number)}."]
+    if number == 1:
+        return (*sentences, "Nothing ranks before it.")
+    raising = [*_if_free(lines, number)]
+    if again is not None:
+        raising += _if_shorter(line, context_tokens, policy, again)
+    return (*sentences, *(raising or [_no_change(lines, number)]))
 
 
 def _figures(line: Line) -> Iterator[str]:
@@ -63,37 +78,60 @@ def _amounts(option: Option) -> str:
     return f"{option.need_bytes / GB:,.3f} of {option.have_bytes / GB:,.3f} GB, {room:,.3f} GB of room"
 
 
-def _raises(lines: Sequence[Line], number: int, context_tokens: int, policy: Policy) -> Iterator[str]:
-    """Yield single changes with the rank that each leads to; nothing for the first line."""
-    line = lines[number - 1]
-    option = line.leading
-    if number == 1:
-        yield "Nothing ranks before it."
+def _if_free(lines: Sequence[Line], number: int) -> Iterator[str]:
+    """Yield where the line would be if its place were free, and with it all places that are parts of it."""
+    option = lines[number - 1].leading
+    if option.free_now:
         return
-    found = False
-    if not option.free_now:
-        rank = _rank_with(lines, number, replace(option, free_now=True))
-        if rank < number:
-            found = True
-            yield f"Free now, it would be #{rank}."
-    if option.place.nodes == 1 and option.place.cards > 1 and option.engine == LLAMACPP:
-        fewer = option.place.cards - 1
-        tokens = longest_context(option.artifact, fewer, option.have_bytes, policy.llamacpp)
-        if tokens is not None and tokens < context_tokens:
-            place = replace(option.place, cards=fewer, gpus_per_node=fewer)
-            rank = _rank_with(lines, number, replace(option, place=place))
-            if rank < number:
-                found = True
-                cards = counted(fewer, "card")
-                yield f"At a context of {tokens:,} tokens arithmetic fits it on {cards}: it would be #{rank}."
-    before = lines[number - 2].leading
-    if not found and before.artifact == option.artifact:
-        yield f"No single change here raises it; the same artifact on {before.place.label} is before it."
-    elif not found:
-        yield "No single change here raises it: another artifact or another place is better by the order."
+    freed = {id(line.leading): _freed(line.leading, option) for line in lines}
+    rank = _rank_of(lines_of(freed.values()), freed[id(option)])
+    if rank < number:
+        yield f"Free now, it would be #{rank}."
 
 
-def _rank_with(lines: Sequence[Line], number: int, changed: Option) -> int:
-    others = [line.leading for line in lines if line.rank != number]
-    ranked = lines_of([*others, changed])
-    return next(line.rank for line in ranked if line.leading is changed)
+def _freed(one: Option, option: Option) -> Option:
+    """Return an option as it is where the place of another is free."""
+    here, there = one.place, option.place
+    if one is option:
+        return replace(one, free_now=True)
+    if (here.cpu, here.gpu_class) != (there.cpu, there.gpu_class) or here.fabric not in {"", there.fabric}:
+        return one
+    if here.gpus_per_node is None or there.gpus_per_node is None:
+        return one
+    within = here.nodes <= there.nodes and here.gpus_per_node <= there.gpus_per_node
+    if within and (not here.cpu or one.need_bytes <= option.need_bytes):
+        return replace(one, free_now=True)
+    return one
+
+
+def _if_shorter(
+    line: Line, context_tokens: int, policy: Policy, again: Callable[[int], Sequence[Line]]
+) -> Iterator[str]:
+    """Yield where the line would be at the context that arithmetic fits on a card less: everything is asked anew.
+
+    Others need less then too, so that their ranks may change as well.
+    """
+    option = line.leading
+    if option.place.nodes > 1 or option.place.cards < 2 or option.engine != LLAMACPP:  # noqa: PLR2004 - one card is least
+        return
+    fewer = option.place.cards - 1
+    tokens = longest_context(option.artifact, fewer, option.have_bytes, policy.llamacpp)
+    if tokens is None or tokens >= context_tokens:
+        return
+    wanted = (option.order, option.engine, option.place.gpu_class, 1, fewer)
+    for one in again(tokens):
+        here = one.leading
+        key = (here.order, here.engine, here.place.gpu_class, here.place.nodes, here.place.cards)
+        if key == wanted and one.rank < line.rank and not one.refuted:
+            yield f"At a context of {tokens:,} tokens it fits on {counted(fewer, 'card')} and would be #{one.rank}."
+
+
+def _no_change(lines: Sequence[Line], number: int) -> str:
+    before, option = lines[number - 2].leading, lines[number - 1].leading
+    if before.artifact == option.artifact:
+        return f"No single change here raises it; the same artifact on {before.place.label} is before it."
+    return "No single change here raises it: another artifact or another place is better by the order."
+
+
+def _rank_of(lines: Sequence[Line], option: Option) -> int:
+    return next(line.rank for line in lines if line.leading is option)

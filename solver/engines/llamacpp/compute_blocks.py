@@ -15,6 +15,7 @@ from solver.engines.llamacpp.compute_latent import absorbed, unpacked
 from solver.engines.llamacpp.compute_layered import attention as layered_attention
 from solver.engines.llamacpp.compute_layered import layer_embeddings, with_layer_embedding
 from solver.engines.llamacpp.compute_layers import norm, pinned
+from solver.engines.llamacpp.compute_lightning import is_lightning
 from solver.engines.llamacpp.compute_recurrent import recurrent
 from solver.engines.llamacpp.compute_selected import is_selected, selected
 from tensors.cache import CacheKind
@@ -125,12 +126,15 @@ def _block(here: Context, kind: Traits, block: int, residual: Node, *, drop: boo
         normed = norm(here, residual, block, "attn_norm")
     if kind.norm_at_once:
         graph.run(normed)
-    own = normed if here.of(block, "attn_norm_2") is None else norm(here, residual, block, "attn_norm_2")
+    parted = here.of(block, "attn_norm_2") is not None and not is_lightning(here, block)
+    own = norm(here, residual, block, "attn_norm_2") if parted else normed
     mixed = _mixer(here, kind, block, own)
     if here.term(block, CacheKind.FULL) is not None and here.term(block, CacheKind.RECURRENT) is not None:
         return _beside(here, kind, block, residual, mixed, drop=drop)
-    if drop:
+    if drop and not kind.normed_residual:
         mixed, residual = graph.rows(mixed, here.output_rows()), graph.rows(residual, here.output_rows())
+    if kind.normed_residual:
+        return _normed(here, kind, block, normed, mixed, drop=drop)
     if not kind.parallel:
         return _forwarded(here, kind, block, residual, mixed)
     if drop:
@@ -148,6 +152,15 @@ def _beside(here: Context, kind: Traits, block: int, residual: Node, mixed: Node
         residual = graph.rows(residual, here.output_rows())
     current = forward(here, kind, block, norm(here, residual, block, "ffn_norm"))
     return graph.like("add", current, residual)
+
+
+def _normed(here: Context, kind: Traits, block: int, normed: Node, mixed: Node, *, drop: bool) -> Node:
+    """Return the residual after a block that adds to what it normalised, not to what it read (minimax-01)."""
+    graph = here.graph
+    if drop:
+        mixed, normed = graph.rows(mixed, here.output_rows()), graph.rows(normed, here.output_rows())
+    inner = norm(here, graph.like("add", mixed, graph.like("scale", normed)), block, "ffn_norm")
+    return graph.like("add", forward(here, kind, block, inner), graph.like("scale", inner))
 
 
 def _forwarded(here: Context, kind: Traits, block: int, residual: Node, mixed: Node) -> Node:

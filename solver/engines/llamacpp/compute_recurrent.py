@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from solver.engines.llamacpp.compute_context import MissingTensorError
 from solver.engines.llamacpp.compute_graph import F32
 from solver.engines.llamacpp.compute_layers import matrix, norm
+from solver.engines.llamacpp.compute_lightning import is_lightning, lightning
 from tensors.cache import CacheKind
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ def recurrent(here: Context, block: int, source: Node) -> Node:
     Raises:
         MissingTensorError: the block has none that is known here.
     """
+    if is_lightning(here, block):
+        return lightning(here, block, source)
     if here.of(block, "shortconv.conv") is not None:
         return _short_convolution(here, block, source)
     if here.of(block, "ssm_conv1d_q") is not None:

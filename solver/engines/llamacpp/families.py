@@ -7,6 +7,7 @@ from typing import Final
 
 __all__ = [
     "CACHES_WITHOUT_RULE",
+    "EVEN_BATCHES",
     "FLASH_ATTENTION_OFF",
     "LAZY_TENSORS",
     "LOADED_OF_SKIPPED",
@@ -56,6 +57,10 @@ NO_MIXED_BATCHES: Final = frozenset({
     "cogvlm", "deepseek4", "dflash", "eagle3", "gemma4-assistant", "graniteswitch",
 })  # fmt: skip
 """Families that take no batch of tokens and vectors together (src/llama-arch.cpp, llm_arch_supports_mixed_batch)."""
+
+EVEN_BATCHES: Final = frozenset({"kimi-linear", "minimax-01"})
+"""Families whose graphs end the program (GGML_ASSERT(ggml_can_repeat(b, a))) where a micro-batch does not split evenly
+among the sequences; measured in b11434 and 0c1e570."""
 
 NEVER_UNIFIED: Final = frozenset({"deepseek4"})
 """Families whose sequences have runs of cells of their own even where those of others share one

@@ -55,6 +55,7 @@ def settings_of(profile: Profile, inventory: Inventory, request: ContextRequest)
     total = _context_tokens(inventory, request, sequences, unified=unified)
     batch = request.batch_tokens if family in WITHOUT_CACHE else min(total, request.batch_tokens)
     micro_batch = min(batch, request.micro_batch_tokens or request.batch_tokens)
+    _check_even(family, min(_rounded_up(total), micro_batch), sequences)
     padded = _rounded_up(total)
     sequence_tokens = padded if unified else _rounded_up(padded // sequences)
     if not sequence_tokens:
@@ -92,6 +93,16 @@ def _sequences(profile: Profile, request: ContextRequest) -> tuple[int, bool]:
     if sequences > _MOST_SEQUENCES:
         raise InputError("sequences", f"{sequences} are asked for; expected at most {_MOST_SEQUENCES}. Lower it.")
     return sequences, bool(request.unified)
+
+
+def _check_even(family: str, tokens: int, sequences: int) -> None:
+    """Refuse sequences that would end the program."""
+    if family in families.EVEN_BATCHES and tokens % sequences:
+        raise InputError(
+            "sequences",
+            f"a micro-batch of {tokens} tokens does not split evenly among {sequences}, which ends the program for "
+            f"{family}; expected a number that divides it. Take a power of 2.",
+        )
 
 
 def _context_tokens(inventory: Inventory, request: ContextRequest, sequences: int, *, unified: bool) -> int:

@@ -8,7 +8,7 @@ from support.pools import GOLDEN_ARTIFACTS, GOLDEN_NODES
 
 from solver.options import DEFAULT_POLICY, Method, Verdict, options
 from solver.options.explain import explanation
-from solver.options.lines import best_line, lines_of, reason_of
+from solver.options.lines import Line, best_line, lines_of, reason_of
 
 GOLDEN = options(GOLDEN_ARTIFACTS, GOLDEN_NODES, 8192)
 
@@ -80,7 +80,8 @@ def test_an_explanation_says_what_would_raise_an_option() -> None:
 def test_an_option_that_waits_says_where_it_would_be_if_it_were_free() -> None:
     first = GOLDEN[0]
     busy = replace(first, order=0, free_now=False, artifact=replace(first.artifact, name="busy"))
-    lines = lines_of([busy, replace(first, order=1, need_bytes=first.need_bytes + 1)])
+    other = replace(first.place, gpu_class="a100-80g", label="1 × a100-80g")
+    lines = lines_of([busy, replace(first, order=1, need_bytes=first.need_bytes + 1, place=other)])
 
     assert "busy" == lines[1].leading.artifact.name
     assert "Free now, it would be #1." == explanation(lines, 2, 8192, DEFAULT_POLICY)[-1]
@@ -96,10 +97,24 @@ def test_a_shorter_context_that_saves_a_card_is_said() -> None:
     cards_alone = [replace(node, host_memory_bytes=0) for node in GOLDEN_NODES[:1]]
     both = lines_of(options([GOLDEN_ARTIFACTS[0], small], cards_alone, 150_000))
     assert ["small", "Q4_K_M"] == [line.leading.artifact.name for line in both]
+
+    def again(tokens: int) -> tuple[Line, ...]:
+        return lines_of(options([GOLDEN_ARTIFACTS[0], small], cards_alone, tokens))
+
     assert (
-        "At a context of 80,200 tokens arithmetic fits it on 1 card: it would be #1."
-        == explanation(both, 2, 150_000, DEFAULT_POLICY)[-1]
+        "At a context of 80,200 tokens it fits on 1 card and would be #1."
+        == explanation(both, 2, 150_000, DEFAULT_POLICY, again)[-1]
     )
+    assert "Q4_K_M" == again(80_200)[0].leading.artifact.name
+    assert explanation(both, 2, 150_000, DEFAULT_POLICY, lambda _: both)[-1].startswith("No single change here")
+
+
+def test_what_is_part_of_a_freed_place_is_free_too() -> None:
+    """Two artifacts alike wait for one class of cards: freed, they stay in the order of their room."""
+    first = replace(GOLDEN[0], free_now=False)
+    lines = lines_of([first, replace(first, order=1, need_bytes=first.need_bytes + 1)])
+
+    assert explanation(lines, 2, 8192, DEFAULT_POLICY)[-1].startswith("No single change here raises it")
 
 
 def test_a_refuted_option_says_so() -> None:

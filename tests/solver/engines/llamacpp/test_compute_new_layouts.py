@@ -217,6 +217,41 @@ def _compressor(stem: str, hidden: int, width: int, ratio: int) -> list[Specific
     ]
 
 
+def minimax_01() -> Inventory:
+    hidden = 256
+    keys: dict[str, MetadataValue] = {
+        "block_count": BLOCKS,
+        "context_length": 4096,
+        "embedding_length": hidden,
+        "expert_count": 6,
+        "expert_used_count": 2,
+        "attention.head_count": 2,
+        "attention.head_count_kv": 2,
+        "attention.key_length": 128,
+        "attention.value_length": 128,
+        "attention.recurrent_layers": tuple(int(block % 2 == 0) for block in range(BLOCKS)),
+    }
+    tensors = ends(hidden)
+    for block in range(BLOCKS):
+        prefix = f"blk.{block}."
+        lightning = [
+            (f"{prefix}attn_norm_2.weight", (hidden,), "F32"),
+            (f"{prefix}attn_qkv.weight", (3 * hidden, hidden), "F16"),
+            (f"{prefix}attn_gate.weight", (hidden, hidden), "F16"),
+        ]
+        tensors += [
+            *((f"{prefix}{name}_norm.weight", (hidden,), "F32") for name in ("attn", "ffn")),
+            (f"{prefix}attn_output.weight", (hidden, hidden), "F16"),
+            *(lightning if block % 2 == 0 else _queries(prefix, hidden)),
+            *(item for item in experts(prefix, hidden, hidden, 384) if "_exps" in item[0] or "_inp" in item[0]),
+        ]
+    return model("minimax-01", keys, tensors, vocabulary=1024)
+
+
+def _queries(prefix: str, hidden: int) -> list[Specification]:
+    return [(f"{prefix}attn_{name}.weight", (hidden, hidden), "F16") for name in "qkv"]
+
+
 def on_host(inventory: Inventory, flags: str, *, flash: bool = True) -> int:
     """Return the simulated buffer of a run without devices."""
     emulation = emulated(inventory, f"{flags} -ngl 0 -nr", servers=0, build=MEASURED_BUILD)
@@ -230,6 +265,7 @@ def on_host(inventory: Inventory, flags: str, *, flash: bool = True) -> int:
         (minimax_m3(), "-c 2048", 26_373_120),
         (kimi_k3(), "-c 2048", 8_007_712),
         (deepseek4(), "-c 2048", 53_312_416),
+        (minimax_01(), "-c 2048", 12_216_384),
     ],
 )
 def test_a_buffer_is_the_one_that_was_measured_to_the_byte(inventory: Inventory, flags: str, measured: int) -> None:
@@ -245,6 +281,13 @@ def test_cells_are_chosen_only_by_fused_attention_over_runs_of_their_own() -> No
     # A header that does not say how large a block of positions is leaves bounds by the widths of tensors.
     low, high = _interval(plain)
     assert high > 2 * low
+
+
+def test_a_square_of_decays_is_reserved_for_one_sequence() -> None:
+    """One of 512 tokens for each of two heads, not four of 128."""
+    of_one, of_four = on_host(minimax_01(), "-c 2048"), on_host(minimax_01(), "-c 8192 -np 4")
+
+    assert abs(of_one - of_four) < 4096
 
 
 def test_every_stream_that_is_banked_stays() -> None:

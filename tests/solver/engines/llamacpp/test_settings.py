@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 from support.llamacpp import dense, emulated, model
 
+from solver.engines.llamacpp.emulation import context_request
 from solver.engines.llamacpp.facts import FlashAttention
+from solver.engines.llamacpp.interpret import request_of
+from solver.engines.llamacpp.profile import DEFAULT_BUILD, profile_of
+from solver.engines.llamacpp.settings import settings_of
 from solver.errors import InputError
 
 if TYPE_CHECKING:
@@ -186,3 +191,31 @@ def test_a_context_is_needed_from_somewhere() -> None:
     assert (
         "a model: its header has no trained context, and none is asked for; expected one. Ask for a context."
     ) == str(refusal.value)
+
+
+def _asked(family: str, *, sequences: int, micro_batch: int) -> Settings:
+    plain = emulated(small(), "-c 4096", servers=0)
+    odd = replace(plain.inventory, architecture=replace(plain.inventory.architecture, family=family))
+    words = ("llama-completion", "-m", "m", "-c", "4096", "-np", str(sequences), "-ub", str(micro_batch))
+    return settings_of(profile_of(DEFAULT_BUILD), odd, context_request(request_of(words), ()))
+
+
+@pytest.mark.parametrize(("sequences", "micro_batch"), [(3, 512), (4, 510), (6, 512)])
+@pytest.mark.parametrize("family", ["kimi-linear", "minimax-01"])
+def test_sequences_that_would_end_the_program_are_refused(family: str, sequences: int, micro_batch: int) -> None:
+    """Each of these ended llama-fit-params and llama-server of b11434 with GGML_ASSERT(ggml_can_repeat(b, a))."""
+    with pytest.raises(InputError) as refused:
+        _asked(family, sequences=sequences, micro_batch=micro_batch)
+
+    assert (
+        f"sequences: a micro-batch of {micro_batch} tokens does not split evenly among {sequences}, which ends the "
+        f"program for {family}; expected a number that divides it. Take a power of 2."
+    ) == str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("family", "sequences", "micro_batch"),
+    [("kimi-linear", 4, 512), ("kimi-linear", 3, 510), ("llama", 3, 512)],
+)
+def test_sequences_that_the_program_serves_are_taken(family: str, sequences: int, micro_batch: int) -> None:
+    assert sequences == _asked(family, sequences=sequences, micro_batch=micro_batch).sequences
