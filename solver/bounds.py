@@ -51,30 +51,34 @@ def fewest_nodes(problem: Problem, limits: Limits) -> int | None:
 
 def least_load(problem: Problem, limits: Limits) -> int | None:
     """Return bytes that the fullest node holds at least: the share that would fill the largest nodes evenly."""
-    caps = _caps(problem, limits)
     if fewest_nodes(problem, limits) is None:
         return None
-    apart = max(_water_level(caps, problem.prefix_bytes[-1]), largest_item_bytes(problem))
-    return min(apart, problem.total_bytes) if caps[0] >= problem.total_bytes else apart
+    nodes, least_held = _members(problem), _least_held(problem)
+    caps = [(cap, node.held_bytes) for node in nodes if (cap := _cap(limits, node)) >= 0]
+    level = _water_level(caps, problem.prefix_bytes[-1], most_nodes(problem, limits))
+    apart = max(level, largest_item_bytes(problem) + least_held)
+    whole = [problem.total_bytes + held for cap, held in caps if cap >= problem.total_bytes]
+    return min([apart, *whole])
 
 
 def least_fill(problem: Problem, limits: Limits) -> Fraction | None:
     """Return a load/budget that some node reaches at least: all bytes over all budgets, or the heaviest item's."""
     if fewest_nodes(problem, limits) is None:
         return None
-    budgets = _budgets(problem, limits)
-    apart = max(
-        Fraction(problem.prefix_bytes[-1], sum(budgets)),
-        Fraction(largest_item_bytes(problem), budgets[0]),
-    )
-    return min(apart, Fraction(problem.total_bytes, budgets[0]))
+    nodes, total = _members(problem), problem.prefix_bytes[-1]
+    budgets = accumulate(sorted((node.budget_bytes for node in nodes), reverse=True)[: most_nodes(problem, limits)])
+    held = accumulate(sorted(node.held_bytes for node in nodes))
+    # Of so many nodes, none have more budgets together nor less beside their stages.
+    share = min(Fraction(total + beside, budget) for budget, beside in zip(budgets, held, strict=False))
+    apart = max(share, _least_fill_of(nodes, largest_item_bytes(problem)))
+    return min(apart, _least_fill_of(nodes, problem.total_bytes))
 
 
 def least_cost_of_headroom(problem: Problem, limits: Limits) -> int | None:
     """Return minus the most room that the fullest node can have left: the budgets' surplus shared out evenly."""
     if fewest_nodes(problem, limits) is None:
         return None
-    budgets = _budgets(problem, limits)
+    budgets = _rooms(problem, limits)
     alone = budgets[0] - problem.total_bytes
     apart = max(
         ((held - problem.prefix_bytes[-1]) // count for count, held in enumerate(accumulate(budgets), start=1)),
@@ -87,7 +91,7 @@ def least_cost_of_tokens(problem: Problem, limits: Limits) -> int | None:
     """Return minus the most cache tokens for which everything fits into the largest budgets, blocks divided at will."""
     if fewest_nodes(problem, limits) is None:
         return None
-    held = sum(_budgets(problem, limits))
+    held = sum(_rooms(problem, limits))
     empty, one = token_prefix(problem, 0)[-1], token_prefix(problem, 1)[-1]
     return -max((held - empty + problem.shared_bytes) // (one - empty), 0)
 
@@ -164,23 +168,48 @@ BOUNDS: dict[str, Callable[[Problem, Limits], Value | None]] = {
 
 def _caps(problem: Problem, limits: Limits) -> list[int]:
     """Return the largest loads of the nodes that may be used, largest first."""
-    caps = [cap_bytes(limits, member.budget_bytes) for group in problem.classes for member in group.members]
+    caps = [_cap(limits, member) for member in _members(problem)]
     return sorted((cap for cap in caps if cap >= 0), reverse=True)[: most_nodes(problem, limits)]
 
 
-def _budgets(problem: Problem, limits: Limits) -> list[int]:
-    budgets = [member.budget_bytes for group in problem.classes for member in group.members]
-    return sorted(budgets, reverse=True)[: most_nodes(problem, limits)]
+def _cap(limits: Limits, node: Node) -> int:
+    return cap_bytes(limits, node.budget_bytes, node.held_bytes)
 
 
-def _water_level(caps: list[int], total: int) -> int:
-    """Return the least T with the sum of min(cap, T) at or above the total, which the caps together hold."""
-    low, high = 0, max(caps)
-    if sum(caps) < total:
+def _members(problem: Problem) -> list[Node]:
+    return [member for group in problem.classes for member in group.members]
+
+
+def _rooms(problem: Problem, limits: Limits) -> list[int]:
+    rooms = [member.room_bytes for member in _members(problem)]
+    return sorted(rooms, reverse=True)[: most_nodes(problem, limits)]
+
+
+def _least_held(problem: Problem) -> int:
+    return min(member.held_bytes for member in _members(problem))
+
+
+def _least_fill_of(nodes: Sequence[Node], size_bytes: int) -> Fraction:
+    """Return the least load/budget of a node that holds so many bytes."""
+    return min(Fraction(size_bytes + node.held_bytes, node.budget_bytes) for node in nodes)
+
+
+def _water_level(caps: list[tuple[int, int]], total: int, nodes: int) -> int:
+    """Return the least T for which so many nodes, filled up to T, hold the total.
+
+    `caps` are pairs of what a node may take of the total and what it holds beside; the largest T where none is enough.
+    """
+
+    def holds(level: int) -> bool:
+        most = sorted((min(cap, max(level - held, 0)) for cap, held in caps), reverse=True)
+        return sum(most[:nodes]) >= total
+
+    low, high = 0, max(cap + held for cap, held in caps)
+    if not holds(high):
         return high
     while low < high:
         middle = (low + high) // 2
-        if sum(min(cap, middle) for cap in caps) >= total:
+        if holds(middle):
             high = middle
         else:
             low = middle + 1

@@ -51,10 +51,11 @@ NO_LIMITS = Limits(
 )
 
 
-def cap_bytes(limits: Limits, budget_bytes: int) -> int:
-    """Return the largest load that the limits allow a node with this budget, never above the budget; below 0 for none.
+def cap_bytes(limits: Limits, budget_bytes: int, held_bytes: int = 0) -> int:
+    """Return the most that the limits allow the items of a stage to take; below 0 where they allow no stage.
 
-    A ratio p/q becomes p·budget // q (at most) or (p·budget − 1) // q (strictly below): exact, in Python's integers.
+    It is what they allow as a load of a node with this budget, never above it, less what the node holds beside. A ratio
+    p/q becomes p·budget // q (at most) or (p·budget − 1) // q (strictly below): exact, in Python's integers.
     """
     cap = budget_bytes
     if limits.max_load_bytes is not None:
@@ -65,7 +66,7 @@ def cap_bytes(limits: Limits, budget_bytes: int) -> int:
         cap = min(cap, (limits.below_fill.numerator * budget_bytes - 1) // limits.below_fill.denominator)
     if limits.min_headroom_bytes is not None:
         cap = min(cap, budget_bytes - limits.min_headroom_bytes)
-    return cap
+    return cap - held_bytes
 
 
 def most_nodes(problem: Problem, limits: Limits) -> int:

@@ -60,6 +60,8 @@ class StageLoad:
 def stage_load(problem: Problem, stage: Stage) -> StageLoad:
     """Return the load of a stage on its device: its items, what is shared counted once where it holds all of them.
 
+    What the device holds beside any stage counts as other.
+
     What stays with the host (experts left there, and what the first stage keeps on its host) is no load of a device
     that has a host pool.
     """
@@ -72,7 +74,7 @@ def stage_load(problem: Problem, stage: Stage) -> StageLoad:
         - (shape.ends.tied_bytes if whole else 0)
         - sum(shape.blocks[index].expert_bytes for index in stage.offloaded),
         cache_bytes=sum(item.cache_bytes for item in items),
-        other_bytes=0 if node.host_pool is not None else sum(item.other_bytes for item in items),
+        other_bytes=node.held_bytes + (0 if node.host_pool is not None else sum(item.other_bytes for item in items)),
         budget_bytes=node.budget_bytes,
     )
 
@@ -93,8 +95,8 @@ class PoolLoad:
 
 
 def pool_loads(problem: Problem, placement: Placement) -> dict[str, PoolLoad]:
-    """Return the load of every pool that the placement touches, under the pool's name."""
-    loads: dict[str, list[int]] = {}
+    """Return the load of every pool that the placement touches or that holds something anyway, under its name."""
+    loads = {pool.name: [0, 0, pool.held_bytes, 0] for pool in problem.pools if pool.held_bytes}
     for stage in placement.stages:
         node = problem.nodes_by_name[stage.node]
         load = stage_load(problem, stage)

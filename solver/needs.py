@@ -127,7 +127,7 @@ def growth(problem: Problem, name: str) -> None:
     filled = sum(item.weight_bytes + item.other_bytes for item in problem.items) + sum(
         block.cache_fixed_bytes + (block.cache_bytes_per_token or 0) * CONTEXT_STEP_TOKENS for block in problem.blocks
     )
-    budgets = sum(group.budget_bytes * group.count for group in problem.classes)
+    budgets = sum(group.members[0].budget_bytes * group.count for group in problem.classes)
     for what, amount in ((f"a context of {CONTEXT_STEP_TOKENS} tokens takes", filled), ("the budgets are", budgets)):
         if amount > _LARGEST_BYTES:
             raise InputError(

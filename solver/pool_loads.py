@@ -145,10 +145,11 @@ def machine_budgets(problem: Problem) -> dict[str, int]:
         machine = node.machine or node.name
         budgets.setdefault(machine, 0)
         if node.draws is None:
-            budgets[machine] += node.budget_bytes
+            budgets[machine] += max(node.room_bytes, 0)
         for name in node.pools if node.draws is not None else ():
-            caps[name] = caps.get(name, 0) + node.budget_bytes
+            caps[name] = caps.get(name, 0) + max(node.room_bytes, 0)
     for pool in problem.pools:
-        most = pool.budget_bytes if pool.name in hosts else min(pool.budget_bytes, caps.get(pool.name, 0))
+        room = max(pool.room_bytes, 0)
+        most = room if pool.name in hosts else min(room, caps.get(pool.name, 0))
         budgets[pool.machine] = budgets.get(pool.machine, 0) + most
     return budgets

@@ -51,16 +51,17 @@ def least_load(problem: Problem, limits: Limits) -> int | None:
         return None
     resident = _least_loads(problem, resident=True)
     share = -(-(sum(resident) - _saved(problem)) // _most_stages(problem))
-    return max(share, max(resident) - _saved(problem), 0)
+    return max(share, max(resident) - _saved(problem), 0) + min(node.held_bytes for node in _usable(problem))
 
 
 def least_fill(problem: Problem, limits: Limits) -> Fraction | None:
     """Return a load/budget that some device reaches at least."""
     if fewest_machines(problem, limits) is None:
         return None
-    resident, budgets = _least_loads(problem, resident=True), [node.budget_bytes for node in _usable(problem)]
-    whole = Fraction(sum(resident) - _saved(problem), sum(budgets))
-    return max(whole, Fraction(max(resident) - _saved(problem), max(budgets)), Fraction(0))
+    resident, usable = _least_loads(problem, resident=True), _usable(problem)
+    whole = Fraction(sum(resident) - _saved(problem), sum(node.budget_bytes for node in usable))
+    heaviest = max(max(resident) - _saved(problem), 0)
+    return max(whole, min(Fraction(heaviest + node.held_bytes, node.budget_bytes) for node in usable))
 
 
 def least_cost_of_headroom(problem: Problem, limits: Limits) -> int | None:
@@ -68,7 +69,7 @@ def least_cost_of_headroom(problem: Problem, limits: Limits) -> int | None:
     if fewest_machines(problem, limits) is None:
         return None
     heaviest = max(_least_loads(problem, resident=True)) - _saved(problem)
-    return max(heaviest, 0) - max(node.budget_bytes for node in _usable(problem))
+    return max(heaviest, 0) - max(node.room_bytes for node in _usable(problem))
 
 
 def least_cost_of_tokens(problem: Problem, limits: Limits) -> int | None:
@@ -87,8 +88,8 @@ def least_cost_of_tokens(problem: Problem, limits: Limits) -> int | None:
             )
     if not growth:
         return _NO_BOUND
-    budgets = sum(node.budget_bytes for node in _usable(problem))
-    return -max((budgets - empty + _saved(problem)) // growth, 0)
+    rooms = sum(_room(problem, node) for node in _usable(problem))
+    return -max((rooms - empty + _saved(problem)) // growth, 0)
 
 
 def least_cost_of_context(problem: Problem, limits: Limits) -> int | None:
@@ -183,6 +184,12 @@ def _shapes(problem: Problem) -> list[tuple[Block, ...]]:
     return [problem.blocks if number == 0 else problem.shapes[number - 1].blocks for number in sorted(numbers)]
 
 
+def _room(problem: Problem, node: Node) -> int:
+    """Return what items may take on a device at most, by its budget and by its memories."""
+    pools = (problem.pools_by_name[name].room_bytes for name in node.pools)
+    return max(min(node.budget_bytes, *pools) - node.held_bytes, 0)
+
+
 def _hosted(problem: Problem) -> bool:
     return any(node.host_pool is not None for node in _usable(problem))
 
@@ -218,7 +225,8 @@ def _rooms(
     for node in _usable(problem):
         machine = (node.machine is None, node.machine or node.name)
         cap = min(
-            cap_bytes(limits, node.budget_bytes), *(problem.pools_by_name[name].budget_bytes for name in node.pools)
+            cap_bytes(limits, node.budget_bytes, node.held_bytes),
+            *(problem.pools_by_name[name].room_bytes - node.held_bytes for name in node.pools),
         )
         pools = devices.setdefault(machine, {})
         if cap >= 0 and node.name not in without:
@@ -226,12 +234,10 @@ def _rooms(
             card = min(node.cards, default=node.name)
             cards[card] = max(cards.get(card, 0), cap)
         if hosts and node.host_pool is not None:
-            budget = problem.pools_by_name[node.host_pool].budget_bytes
-            host_rooms.setdefault(machine, {})[node.host_pool] = budget
+            room = problem.pools_by_name[node.host_pool].room_bytes
+            host_rooms.setdefault(machine, {})[node.host_pool] = max(room, 0)
     return {
-        machine: sum(
-            min(sum(cards.values()), problem.pools_by_name[pool].budget_bytes) for pool, cards in pools.items()
-        )
+        machine: sum(min(sum(cards.values()), problem.pools_by_name[pool].room_bytes) for pool, cards in pools.items())
         + sum(host_rooms.get(machine, {}).values())
         for machine, pools in devices.items()
         if pools

@@ -12,11 +12,20 @@ __all__ = ["Draws", "Pool"]
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """One physical memory of a machine. The loads of all that draw on it are at most its budget."""
+    """One physical memory of a machine. The loads of all that draw on it are at most its budget.
+
+    `held_bytes` of the budget are taken whatever is placed.
+    """
 
     name: str
     budget_bytes: int
     machine: str
+    held_bytes: int = 0
+
+    @property
+    def room_bytes(self) -> int:
+        """Return what stages may put there."""
+        return self.budget_bytes - self.held_bytes
 
 
 @dataclass(frozen=True, slots=True)

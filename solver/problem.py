@@ -41,7 +41,8 @@ class Node:
 
     `machine` names the machine that the device stands in beside others; None for a machine that is one device.
     `draws` says which pools it draws on; None for one of its own, of `budget_bytes`. With pools, `budget_bytes` is the
-    most that the device may take of each of them.
+    most that the device may take of each of them. `held_bytes` are load of each of them beside the stage: what is there
+    as soon as the device holds one, however small.
     """
 
     name: str
@@ -50,6 +51,12 @@ class Node:
     stage_ns: tuple[int, ...] | None
     machine: str | None = None
     draws: Draws | None = None
+    held_bytes: int = 0
+
+    @property
+    def room_bytes(self) -> int:
+        """Return the most that the items of a stage may take; below 0 where not even an empty one would fit."""
+        return self.budget_bytes - self.held_bytes
 
     @property
     def cards(self) -> tuple[str, ...]:
@@ -99,9 +106,9 @@ class DeviceClass:
     members: tuple[Node, ...]
 
     @property
-    def budget_bytes(self) -> int:
-        """Return the budget of every member."""
-        return self.members[0].budget_bytes
+    def room_bytes(self) -> int:
+        """Return what the items of a stage may take on every member."""
+        return self.members[0].room_bytes
 
     @property
     def count(self) -> int:
@@ -201,11 +208,19 @@ class Problem:
         shared = self._shared_pools
         groups: dict[tuple[object, ...], list[Node]] = {}
         for node in self.nodes:
-            if node.name in self.rules.exclude or node.budget_bytes <= 0:
+            if node.name in self.rules.exclude or node.budget_bytes <= 0 or node.room_bytes < 0:
                 continue
             own = node.name if node.name in named else None
             key = (
-                *(node.budget_bytes, node.bytes_per_second, node.stage_ns, node.machine, links.get(node.name), own),
+                *(
+                    node.budget_bytes,
+                    node.held_bytes,
+                    node.bytes_per_second,
+                    node.stage_ns,
+                    node.machine,
+                    links.get(node.name),
+                    own,
+                ),
                 self._draws_signature(node, shared),
             )
             groups.setdefault(key, []).append(node)
@@ -217,7 +232,7 @@ class Problem:
         if draws is None:
             return None
         names = frozenset(name for name in (*draws.pools, *draws.cards) if name in shared)
-        own = tuple(sorted(self.pools_by_name[pool].budget_bytes for pool in draws.pools if pool not in shared))
+        own = tuple(sorted(self.pools_by_name[pool].room_bytes for pool in draws.pools if pool not in shared))
         return names, own, len(draws.pools), draws.host_pool, draws.host_bytes_per_second, draws.shape
 
     @cached_property

@@ -44,6 +44,9 @@ def reasons_why_infeasible(problem: Problem, variants: Variants | None, effort: 
 
 def _no_node(problem: Problem) -> str:
     excluded = len(set(problem.rules.exclude))
+    offered = (node for node in problem.nodes if node.name not in problem.rules.exclude)
+    if any(node.budget_bytes > 0 > node.room_bytes for node in offered):
+        return "No node may take a block: what one holds beside any stage is more than its budget."
     if not excluded:
         return "No node may take a block: none has a budget after its reserve."
     if excluded == len(problem.nodes):
@@ -62,21 +65,25 @@ def _shortage(problem: Problem, trials: Trials, *, proved: bool) -> tuple[str, .
     sizes = _least_sizes(problem)
     heaviest = max(sizes)
     members = [member for group in problem.classes for member in group.members]
-    if heaviest > max(member.budget_bytes for member in members):
-        node = max(members, key=lambda candidate: candidate.budget_bytes)
+    if heaviest > max(member.room_bytes for member in members):
+        node = max(members, key=lambda candidate: candidate.room_bytes)
+        beside = f", of which it holds {exact_size(node.held_bytes)} beside any stage" if node.held_bytes else ""
         without = "" if problem.is_plain or not problem.may_offload else " without what may stay with a host"
         name = problem.item_name(sizes.index(heaviest))
         sentence = (
             f"{name[0].upper()}{name[1:]} with what belongs to it takes {exact_size(heaviest)}{without}, "
-            f"more than the largest budget, {exact_size(node.budget_bytes)} on {node.name}."
+            f"more than the largest budget, {exact_size(node.budget_bytes)} on {node.name}{beside}."
         )
         return (sentence,)
     budget = sum(machine_budgets(replace(problem, nodes=tuple(members))).values())
+    beside = " beside what they hold anyway" if any(member.held_bytes for member in members) else ""
     short = problem.total_bytes - budget
     if short > 0:
         held, needed = exact_size(budget), exact_size(problem.total_bytes)
-        return (f"The budgets together hold {held} and the model needs {needed}: short by {exact_size(short)}.",)
-    room = f"The budgets together hold {exact_size(-short)} more than the model needs"
+        return (
+            f"The budgets together hold {held}{beside} and the model needs {needed}: short by {exact_size(short)}.",
+        )
+    room = f"The budgets together hold {exact_size(-short)} more{beside} than the model needs"
     if not proved and trials.solve(problem, "nodes").outcome is not Outcome.INFEASIBLE:
         return (f"{room}; which rules or links leave no placement could not be told in a short time.",)
     sentence = f"{room}, but blocks do not divide and no order of the nodes takes them all."

@@ -160,7 +160,7 @@ def _least_added(problem: Problem, name: str, most: int, trials: Trials) -> int 
 
 def _one_more_node(problem: Problem, trials: Trials) -> str | None:
     """Return the smallest kind of node of which one more is enough."""
-    for group in sorted(problem.classes, key=lambda group: group.budget_bytes):
+    for group in sorted(problem.classes, key=lambda group: group.room_bytes):
         member = group.members[0]
         if len(member.pools) > 1:
             # A group is no node of its own: one more card is what there could be.

@@ -23,7 +23,7 @@ LAYERS = (
     ("model", "replicated", "sets"),
     ("provers",),
     ("solve",),
-    ("comparison", "frontier", "options", "projection", "trials"),
+    ("comparison", "frontier", "longer_context", "options", "projection", "trials"),
     ("conflict", "suggestions"),
     ("reasons",),
     ("planning",),

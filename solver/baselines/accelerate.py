@@ -21,7 +21,7 @@ __all__ = ["accelerate", "accelerate_balanced"]
 def accelerate(problem: Problem) -> Answer:
     """Fill the nodes as listed; the first keeps room for the largest module that is still to come."""
     nodes = usable_nodes(problem)
-    return _walked(problem, nodes, [node.budget_bytes for node in nodes])
+    return _walked(problem, nodes, [node.room_bytes for node in nodes])
 
 
 def accelerate_balanced(problem: Problem) -> Answer:
@@ -31,8 +31,8 @@ def accelerate_balanced(problem: Problem) -> Answer:
         return accelerate(problem)
     modules = _modules(problem)
     share = sum(modules) // len(nodes) + int(1.25 * modules[1])
-    limits = [min(share, node.budget_bytes) for node in nodes[:-1]]
-    return _walked(problem, nodes, [*limits, nodes[-1].budget_bytes])
+    limits = [min(share, node.room_bytes) for node in nodes[:-1]]
+    return _walked(problem, nodes, [*limits, nodes[-1].room_bytes])
 
 
 def _modules(problem: Problem) -> list[int]:

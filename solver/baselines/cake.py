@@ -38,10 +38,10 @@ def cake(problem: Problem) -> Answer:
     layers = len(problem.blocks)
     fastest = sorted(range(len(workers)), key=lambda number: -speeds[number + 1])
     order = [workers[number] for number in fastest]
-    rooms = [layers_in(problem, worker.budget_bytes) for worker in order]
+    rooms = [layers_in(problem, worker.room_bytes) for worker in order]
     together = _in_doubles(speeds[1:])
     counts = worker_layers(layers, float(speeds[0]), together, [float(speeds[number + 1]) for number in fastest], rooms)
-    own = max(layers_in(problem, master.budget_bytes - first_bytes(problem) - problem.ends.output_bytes), 0)
+    own = max(layers_in(problem, master.room_bytes - first_bytes(problem) - problem.ends.output_bytes), 0)
     spare = max(layers - sum(counts) - own, 0)
     taken = []
     for count, room in zip(counts, rooms, strict=True):

@@ -26,13 +26,13 @@ _TOO_MANY = NoPlacement("There are more rings between its nodes than are tried h
 
 def exo_ring(problem: Problem) -> Answer:
     """Order the nodes by memory, largest first, and cut the blocks at cumulative shares rounded to five digits."""
-    nodes = sorted(usable_nodes(problem), key=lambda node: (node.budget_bytes, node.name), reverse=True)
-    total, blocks = sum(node.budget_bytes for node in nodes), len(problem.blocks)
+    nodes = sorted(usable_nodes(problem), key=lambda node: (node.room_bytes, node.name), reverse=True)
+    total, blocks = sum(node.room_bytes for node in nodes), len(problem.blocks)
     if not nodes:
         return NoPlacement("No node has a budget.")
     cuts, reached = [0], 0.0
     for node in nodes:
-        reached = round(reached + node.budget_bytes / total, _DIGITS)
+        reached = round(reached + node.room_bytes / total, _DIGITS)
         cuts.append(min(int(reached * blocks), blocks))
     # The last node that has a block takes the rest: a sum of rounded shares need not reach one.
     last = max(number for number in range(len(nodes)) if number == 0 or cuts[number] < blocks)
@@ -52,14 +52,14 @@ def exo(problem: Problem) -> Answer:
         return ring
     if len(ring) > len(problem.blocks):
         return NoPlacement(f"It wants a block on every node; {len(problem.blocks)} cannot be on {len(ring)}.")
-    total = sum(node.budget_bytes for node in ring)
-    counts = proportional(len(problem.blocks), [node.budget_bytes / total for node in ring])
+    total = sum(node.room_bytes for node in ring)
+    counts = proportional(len(problem.blocks), [node.room_bytes / total for node in ring])
     for node, count in zip(ring, counts, strict=True):
         wanted = needed * count // len(problem.blocks)
-        if wanted > node.budget_bytes:
+        if wanted > node.room_bytes:
             return NoPlacement(
                 f"Its own check refuses {count} blocks on {node.name}: it counts {exact_size(wanted)}, and "
-                f"{exact_size(node.budget_bytes)} are there."
+                f"{exact_size(node.room_bytes)} are there."
             )
     return in_runs(zip(ring, counts, strict=True))
 
@@ -86,16 +86,16 @@ def _ring(problem: Problem, nodes: Sequence[Node], needed: int) -> tuple[Node, .
     """Return the ring chosen; of rings of equal memory the one of the nodes listed first, and in their order."""
     links = iter(range(_MOST_LINKS))
     for size in range(1, len(nodes) + 1):
-        if sum(sorted((node.budget_bytes for node in nodes), reverse=True)[:size]) < needed:
+        if sum(sorted((node.room_bytes for node in nodes), reverse=True)[:size]) < needed:
             continue
         if not problem.has_forbidden_links:
-            largest = sorted(range(len(nodes)), key=lambda number: -nodes[number].budget_bytes)[:size]
+            largest = sorted(range(len(nodes)), key=lambda number: -nodes[number].room_bytes)[:size]
             return tuple(nodes[number] for number in sorted(largest))
         if comb(len(nodes), size) > _MOST_SETS:
             return _TOO_MANY
-        chosen = sorted(combinations(nodes, size), key=lambda some: -sum(node.budget_bytes for node in some))
+        chosen = sorted(combinations(nodes, size), key=lambda some: -sum(node.room_bytes for node in some))
         for some in chosen:
-            if sum(node.budget_bytes for node in some) < needed:
+            if sum(node.room_bytes for node in some) < needed:
                 break
             if (closed := _closed(problem, some[:1], some[1:], links)) is not None:
                 return closed

@@ -36,7 +36,7 @@ def prima(problem: Problem) -> Answer:
 def prima_memory(problem: Problem) -> Answer:
     """Share out by memory, as a build without HiGHS does, and drop devices in the same way."""
     return _selected(
-        problem, lambda nodes: memory_windows(len(problem.blocks), [node.budget_bytes / _GIB for node in nodes])
+        problem, lambda nodes: memory_windows(len(problem.blocks), [node.room_bytes / _GIB for node in nodes])
     )
 
 
@@ -71,7 +71,7 @@ def _window(problem: Problem, nodes: Sequence[Node], *, priority: float) -> tupl
         return speeds
     # The device of the head has the input and the output.
     ends = first_bytes(problem) + problem.ends.output_bytes - problem.ends.tied_bytes
-    rooms = [layers_in(problem, node.budget_bytes - (ends if number == 0 else 0)) for number, node in enumerate(nodes)]
+    rooms = [layers_in(problem, node.room_bytes - (ends if number == 0 else 0)) for number, node in enumerate(nodes)]
     return fastest_first(len(problem.blocks), rooms, _times(speeds, priority))
 
 

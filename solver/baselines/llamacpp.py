@@ -29,9 +29,9 @@ def llamacpp(problem: Problem) -> Answer:
     nodes = usable_nodes(problem)
     if not nodes:
         return NoPlacement("No node has a budget.")
-    if sum(node.budget_bytes for node in nodes) > LARGEST:
+    if sum(node.room_bytes for node in nodes) > LARGEST:
         return NoPlacement("The budgets are beyond 32-bit floats, in which it adds them up.")
-    shares = [rounded(float(node.budget_bytes)) for node in nodes]
+    shares = [rounded(float(node.room_bytes)) for node in nodes]
     slots = slot_devices(profile_of(DEFAULT_BUILD), problem.block_count, _ALL_LAYERS, shares, len(nodes))
     if problem.head_alone:
         return in_runs((nodes[device], len(list(run))) for device, run in groupby(slots))

@@ -34,7 +34,7 @@ _NS = 10**9
 
 def usable_nodes(problem: Problem) -> tuple[Node, ...]:
     """Return the nodes that may take something, in the order listed."""
-    return tuple(node for node in problem.nodes if node.name not in problem.rules.exclude and node.budget_bytes > 0)
+    return tuple(node for node in problem.nodes if node.name not in problem.rules.exclude and node.room_bytes > 0)
 
 
 def layers_in(problem: Problem, room_bytes: int) -> int:

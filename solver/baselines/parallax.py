@@ -48,7 +48,7 @@ def parallax(problem: Problem) -> Answer:
 def _capacity(problem: Problem, node: Node, *, first: bool = False, head: bool = False) -> int:
     """Return how many layers of mean size a node holds beside the ends that it pays for."""
     ends = problem.ends
-    room = node.budget_bytes - (first_bytes(problem) if first else 0)
+    room = node.room_bytes - (first_bytes(problem) if first else 0)
     if head:
         room -= ends.output_bytes - (ends.tied_bytes if first else 0)
     return layers_in(problem, room)

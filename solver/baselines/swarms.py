@@ -36,7 +36,7 @@ def petals(problem: Problem) -> Answer:
     throughputs = [0.0] * blocks
     spans = []
     for node, speed in zip(nodes, speeds, strict=True):
-        count = min(layers_in(problem, node.budget_bytes), blocks)
+        count = min(layers_in(problem, node.room_bytes), blocks)
         if count:
             start = best_start(throughputs, count)
             for block in range(start, start + count):
@@ -80,7 +80,7 @@ def swarm(problem: Problem) -> Answer:
     if not nodes:
         return NoPlacement("No node has a budget.")
     blocks = len(problem.blocks)
-    room = layers_in(problem, min(node.budget_bytes for node in nodes))
+    room = layers_in(problem, min(node.room_bytes for node in nodes))
     stages = next((count for count in range(1, blocks + 1) if blocks % count == 0 and blocks // count <= room), None)
     if stages is None:
         return NoPlacement("Its smallest node has no room for a block of mean size.")

@@ -16,9 +16,9 @@ from solver.cli.question import Question
 from solver.cli.reading import MODEL_HELP, ReadOptions
 from solver.cli.search_flags import FrontierOptions, LimitOptions, ObjectiveOptions, RuleOptions
 from solver.cli.shared_flags import ClusterOptions, EngineOptions, PlanOutputOptions, ProblemOptions, WorkloadOptions
+from solver.cli.sizing import sized_plan
 from solver.effort import Effort
 from solver.objectives import objectives_named
-from solver.planning import plan as solve_plan
 from solver.problem_file import problem_to_document
 from solver.report.plan_json import PlanInputs, plan_document, ranks_of
 from solver.solution import Outcome
@@ -26,6 +26,7 @@ from solver.workload import USUAL_CHOICES
 from tensors.sources import shown_location
 
 if TYPE_CHECKING:
+    from solver.cli.sizing import Sized
     from solver.planning import Plan
 
 __all__ = ["MODEL_OR_EXAMPLE", "exit_code", "plan"]
@@ -72,16 +73,15 @@ def plan(
 
         return show_frontier(question, wanted, effort, frontier, problem, output)
     with shown_progress(quiet=output.json) as progress:
-        answer = solve_plan(
-            question.problem, wanted, effort, setting=question.setting, variants=question.variants, progress=progress
-        )
+        sized = sized_plan(question, wanted, effort, progress)
+    answer = sized.plan
     inputs = PlanInputs(
         model=_shown_model(model, output),
         model_path=None if output.no_paths else question.model_path,
         effort=effort,
         options=(*_options(workload, named, limits, cluster), *_choices(question)),
     )
-    _write(answer, question, inputs, problem, output)
+    _write(sized, question, inputs, problem, output)
     return exit_code(answer)
 
 
@@ -91,9 +91,10 @@ def exit_code(plan: Plan) -> ExitCode:
 
 
 def _write(
-    answer: Plan, question: Question, inputs: PlanInputs, problem: ProblemOptions, output: PlanOutputOptions
+    sized: Sized, question: Question, inputs: PlanInputs, problem: ProblemOptions, output: PlanOutputOptions
 ) -> None:
-    document = plan_document(answer, inputs, timings=not output.no_timings)
+    answer = sized.plan
+    document = plan_document(answer, inputs, timings=not output.no_timings, emulated=sized.emulated)
     if problem.write_problem is not None:
         write_file(problem.write_problem, document_text(problem_to_document(answer.problem)))
     if output.output is not None:

@@ -118,7 +118,7 @@ def shares_memory(sites: Sequence[Site], hosts: frozenset[str]) -> frozenset[str
 def pools_of(
     sites: Sequence[Site], sharing: frozenset[str], hosts: frozenset[str], aside: Callable[[str], int]
 ) -> tuple[Pool, ...]:
-    """Return the memories of machines that share some, each once, with what is set aside in each taken off.
+    """Return the memories of machines that share some, each once, with what is set aside in each whatever is placed.
 
     A ceiling lowers no memory: it is the GPU's alone.
     """
@@ -130,7 +130,9 @@ def pools_of(
             budgets[site.pool] = (whole, machine.name)
         if machine.name in hosts:
             budgets[host_pool_of(machine)] = (machine.pool_budget_bytes, machine.name)
-    return tuple(Pool(name, max(whole - aside(name), 0), machine) for name, (whole, machine) in budgets.items())
+    known = ((name, max(whole, 0), machine) for name, (whole, machine) in budgets.items())
+    # A memory that what is set aside would overfill has room for nothing.
+    return tuple(Pool(name, whole, machine, min(aside(name), whole)) for name, whole, machine in known)
 
 
 def draws_of(site: Site, hosts: frozenset[str], *, shape: int = 0) -> Draws:

@@ -16,6 +16,7 @@ from solver.exact.prefix import (
     TableError,
     ends_of,
     enough_groups,
+    largest_first,
     lay_out_search,
     mirrored,
     nodes_allowed,
@@ -124,7 +125,7 @@ class _Largest:
     def can_finish(self, left: list[int], nodes: int, boundary: int) -> bool:
         """Return whether so many of the nodes left can hold all items from a boundary on."""
         counts, wanted = [0] * len(left), nodes
-        for group in sorted(range(len(left)), key=lambda number: -self._groups[number].node.budget_bytes):
+        for group in largest_first(self._groups):
             counts[group] = min(left[group], wanted)
             wanted -= counts[group]
         if wanted:

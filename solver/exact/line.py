@@ -98,7 +98,7 @@ def groups_of(problem: Problem, *, by_time: bool) -> tuple[Group, ...]:
         most = None if node.stage_ns is None else len(node.stage_ns)
         speed = (node.bytes_per_second, node.stage_ns) if by_time else None
         own = node.name if node.name in named else None
-        merged.setdefault((node.budget_bytes, most, speed, own), []).append(index)
+        merged.setdefault((node.budget_bytes, node.held_bytes, most, speed, own), []).append(index)
     return tuple(_group(problem, tuple(indices)) for indices in merged.values())
 
 
@@ -152,13 +152,13 @@ def windows_of(problem: Problem, groups: Sequence[Group], line: Line, limits: Li
     least = starts + max(problem.rules.min_blocks, 1)
     low, high = np.empty((2, len(groups), line.items + 1), dtype=np.int32)
     for number, group in enumerate(groups):
-        node, cap = group.node, cap_bytes(limits, group.node.budget_bytes)
+        node, cap = group.node, cap_bytes(limits, group.node.budget_bytes, group.node.held_bytes)
         timed = _timed_ends(problem, line, node, limits)
         ends = np.minimum(timed, _reach(loads, cap))
         whole = int(timed[0]) == line.items and loads[-1] - problem.shared_bytes <= cap
         if filled is not None:
-            ends = np.minimum(ends, _reach(filled, node.budget_bytes))
-            whole = whole and filled[-1] - problem.shared_bytes <= node.budget_bytes
+            ends = np.minimum(ends, _reach(filled, node.room_bytes))
+            whole = whole and filled[-1] - problem.shared_bytes <= node.room_bytes
         low[number], high[number] = _within_rules(line, number, least, ends)
         if whole and _may_hold_all(line, number, least):
             # Only a stage of every item saves what is shared: one that a rule cuts short must fit without the saving.

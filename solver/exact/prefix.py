@@ -42,6 +42,7 @@ __all__ = [
     "cells_of",
     "enough_groups",
     "find",
+    "largest_first",
     "lay_out_search",
     "mirrored",
     "reach",
@@ -92,7 +93,11 @@ def enough_groups(problem: Problem, nodes: int, *, by_time: bool) -> tuple[Group
         return groups
     left = nodes
     counts: dict[int, int] = {}
-    by_size = sorted(range(len(groups)), key=lambda number: -groups[number].node.budget_bytes)
+    by_size = largest_first(groups)
+    beside = [groups[number].node.held_bytes for number in by_size]
+    if beside != sorted(beside):
+        # Which of two is the larger then depends on how far they may be filled.
+        return groups
     for number in by_size:
         group = groups[number]
         counts[number] = group.count if group.named else min(group.count, left)
@@ -102,6 +107,12 @@ def enough_groups(problem: Problem, nodes: int, *, by_time: bool) -> tuple[Group
         for number, group in enumerate(groups)
         if counts[number]
     )
+
+
+def largest_first(groups: Sequence[Group]) -> list[int]:
+    """Return the numbers of groups by what stages may take, most first, and of equals what holds less beside them."""
+    sizes = [(-group.node.room_bytes, group.node.held_bytes) for group in groups]
+    return sorted(range(len(groups)), key=sizes.__getitem__)
 
 
 def lay_out_search(problem: Problem, groups: Sequence[Group], nodes: int) -> PrefixSearch | None:

@@ -37,8 +37,8 @@ def stage_times(problem: Problem, node: Node) -> NDArray[np.int64]:
     load[0, count] -= problem.shape_of(node).ends.tied_bytes
     boundaries = np.arange(count + 1)
     lengths = boundaries[None, :] - boundaries[:, None]
-    allowed = (load <= _budget_bytes(problem, node)) & (lengths >= max(problem.rules.min_blocks, 1))
-    if on_host and problem.shape_of(node).ends.host_bytes > problem.pools_by_name[str(node.host_pool)].budget_bytes:
+    allowed = (load <= _room_bytes(problem, node)) & (lengths >= max(problem.rules.min_blocks, 1))
+    if on_host and problem.shape_of(node).ends.host_bytes > problem.pools_by_name[str(node.host_pool)].room_bytes:
         allowed[0] = False
     if node.stage_ns is not None:
         table = np.zeros(count + 1, dtype=np.int64)
@@ -80,6 +80,7 @@ def _sums(amounts: Iterable[int]) -> list[int]:
     return list(accumulate(amounts, initial=0))
 
 
-def _budget_bytes(problem: Problem, node: Node) -> int:
-    """Return what a node may hold: its budget, and no more than any memory of its own has."""
-    return min(node.budget_bytes, *(problem.pools_by_name[pool].budget_bytes for pool in node.pools))
+def _room_bytes(problem: Problem, node: Node) -> int:
+    """Return what a stage may put on a node: within its budget, and no more than any memory of its own has room for."""
+    most = min(node.budget_bytes, *(problem.pools_by_name[pool].room_bytes for pool in node.pools))
+    return most - node.held_bytes

@@ -7,7 +7,8 @@ Sets      k in K (stages), c in C (classes of equal devices), p in P (pools that
 Given     W[c,j], R[c,j] weights of the first j blocks, and the rest of the first j items, on a device of class c;
           e[q,c] the part of a weight that experts of kind q are;  o[c], h[c] what comes beside the first item, on the
           device and with its host;  S[c] what is saved where one stage holds every item;  N[q,j] of the first j items
-          are of kind q;  w[c] pools of its own or shared that each take the load;  cap[c];  B[p].
+          are of kind q;  w[c] pools of its own or shared that each take the load;  d[c] what each holds beside it;
+          cap[c], d[c] taken off;  B[p].
 Decide    cut[k], use[k,c], used[k] as before;  weights[k,c], rest[k,c] what stage k takes where it is on class c, else
           0;  n[k,q,c] items of kind q whose experts stage k leaves with its host, 0 unless it is on class c;
           n[k,q] = sum_c n[k,q,c];  a[c] = 1 if the only stage is on class c;  on[m] = 1 if m is used.
@@ -23,7 +24,7 @@ Decide    cut[k], use[k,c], used[k] as before;  weights[k,c], rest[k,c] what sta
     (memory)    load[k,c] <= cap[c] use[k,c],  where
                 load[k,c] = weights[k,c] + rest[k,c] + o[c] use[0,c] - sum_q e[q,c] n[k,q,c] - S[c] a[c]
     (stage)     sum_c load[k,c] <= sum_c cap[c] use[k,c],  from cuts and n[k,q]        where W and R are alike for all c
-    (pools)     sum_{k,c} load[k,c]  over c that draw on p
+    (pools)     sum_{k,c} load[k,c] + d[c] use[k,c]  over c that draw on p
                 + sum_{k,c} w[c] sum_q e[q,c] n[k,q,c] + h[c] use[0,c]  over c with host p  <= B[p]   for p in P
     (together)  stages of m begin once: sum_k begin[k,m] <= 1,
                 begin[k,m] >= sum_{c in m} use[k,c] - use[k-1,c]                   for m in M, unless apart
@@ -159,8 +160,9 @@ def pools(built: Built, taken: Taken) -> None:
         loads = [load(built, taken, k, c) for k in stages for c in drawn]
         stays = [left(built, memories, k, c) for k in stages for c in hosted]
         kept = [memories.loads[c].kept * built.v.use[0][c] for c in hosted]
+        held = [memories.loads[c].held * built.v.use[k][c] for k in stages for c in drawn if memories.loads[c].held]
         if loads or stays:
-            built.draft.model.add(_Sum.sum([*loads, *stays, *kept]) <= budget)
+            built.draft.model.add(_Sum.sum([*loads, *held, *stays, *kept]) <= budget)
 
 
 def together(built: Built) -> None:

@@ -73,10 +73,13 @@ def _experts(built: Built, taken: Taken) -> list[cp_model.LinearExpr]:
 def _fullest(built: Built, taken: Taken) -> cp_model.IntVar:
     """Declare the load of the fullest device."""
     unit = taken.memories.unit_bytes
+    caps, held = taken.memories.caps, [loads.held for loads in taken.memories.loads]
     most = built.draft.integer(
-        max(taken.memories.caps), "fullest", lambda placed: largest_load(built.problem, placed.placement) // unit
+        max(cap + beside for cap, beside in zip(caps, held, strict=True)),
+        "fullest",
+        lambda placed: largest_load(built.problem, placed.placement) // unit,
     )
     for k in range(built.sizes.stages):
         loads = [load(built, taken, k, c) for c in range(len(built.sizes.groups))]
-        built.draft.model.add(_Sum.sum(loads) <= most)
+        built.draft.model.add(_Sum.sum(loads) + _Sum.weighted_sum(list(built.v.use[k]), held) <= most)
     return most

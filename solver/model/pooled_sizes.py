@@ -26,7 +26,8 @@ class Loads:
     """What a device of a class takes: prefix sums of `weights` of blocks and of the `rest` of items, 0 … items.
 
     `first` comes beside them where it holds the first item, `tied` off where it holds all; `experts` by kind are what
-    an item's experts take, there or in the host memory; `kept` stays with the host of the first stage.
+    an item's experts take, there or in the host memory; `kept` stays with the host of the first stage. `held` is in the
+    memories of a device beside its stage.
     """
 
     weights: tuple[int, ...]
@@ -35,6 +36,7 @@ class Loads:
     tied: int
     experts: tuple[int, ...]
     kept: int
+    held: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,12 +125,13 @@ class Placed:
 
 def sizes_of(problem: Problem, limits: Limits) -> Sizes:
     """Return the numbers of the model for a problem within limits."""
-    caps = tuple(cap_bytes(limits, group.budget_bytes) for group in problem.classes)
+    members = [group.members[0] for group in problem.classes]
+    caps = tuple(cap_bytes(limits, node.budget_bytes, node.held_bytes) for node in members)
     classes = tuple(number for number, cap in enumerate(caps) if cap >= 0)
     groups = tuple(Group(problem.classes[number].members[0], problem.classes[number].count) for number in classes)
     kinds = _kinds(problem) if any(group.can_leave for group in groups) else ()
     most = [number for number in (problem.rules.max_nodes, limits.max_nodes) if number is not None]
-    budgets = tuple(group.node.budget_bytes for group in groups)
+    rooms = tuple(group.node.room_bytes for group in groups)
     machines: dict[str, list[int]] = {}
     for c, group in enumerate(groups):
         if group.node.machine is not None:
@@ -142,7 +145,7 @@ def sizes_of(problem: Problem, limits: Limits) -> Sizes:
         machines=tuple(tuple(positions) for positions in machines.values()),
         kinds=kinds,
         memory=_memories(problem, groups, kinds, tuple(caps[number] for number in classes), None),
-        tokens=None if limits.min_tokens is None else _memories(problem, groups, kinds, budgets, limits.min_tokens),
+        tokens=None if limits.min_tokens is None else _memories(problem, groups, kinds, rooms, limits.min_tokens),
         twins=twins_of(problem, tuple(problem.classes[number] for number in classes)),
         most_nodes=min(most, default=None),
     )
@@ -190,7 +193,14 @@ def _memories(
     names = {pool.name for pool in shared}
     # A memory that one device alone draws on is a cap of that device.
     own = tuple(
-        min((problem.pools_by_name[pool].budget_bytes for pool in group.node.pools if pool not in names), default=cap)
+        min(
+            (
+                problem.pools_by_name[pool].room_bytes - group.node.held_bytes
+                for pool in group.node.pools
+                if pool not in names
+            ),
+            default=cap,
+        )
         for group, cap in zip(groups, caps, strict=True)
     )
     return Memories(
@@ -203,6 +213,7 @@ def _memories(
                 load.tied // unit,
                 _divided(load.experts, unit),
                 load.kept // unit,
+                load.held // unit,
             )
             for load in loads
         ),
@@ -211,7 +222,7 @@ def _memories(
             min(cap, most, load.weights[-1] + load.rest[-1] + load.first) // unit
             for cap, most, load in zip(caps, own, loads, strict=True)
         ),
-        budgets=tuple((pool.name, pool.budget_bytes // unit) for pool in shared),
+        budgets=tuple((pool.name, pool.room_bytes // unit) for pool in shared),
     )
 
 
@@ -240,6 +251,7 @@ def _loads(problem: Problem, group: Group, kinds: tuple[tuple[int, ...], ...], t
         tied=shape.ends.tied_bytes,
         experts=tuple(shape.blocks[kind[0]].expert_bytes if group.can_leave else 0 for kind in kinds),
         kept=shape.ends.host_bytes if hosted else 0,
+        held=group.node.held_bytes,
     )
 
 
@@ -249,7 +261,7 @@ def _joined(load: Loads) -> Loads:
 
 
 def _amounts(load: Loads) -> Iterable[int]:
-    return (*load.weights, *load.rest, load.first, load.tied, *load.experts, load.kept)
+    return (*load.weights, *load.rest, load.first, load.tied, *load.experts, load.kept, load.held)
 
 
 def _divided(amounts: Iterable[int], unit: int) -> tuple[int, ...]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ortools.sat.python import cp_model
 
 from solver.model.answer import LONGEST_PRESOLVED_NS, NONE_EXISTS, NOT_TRIED, Answer, answer_of, least, settled
-from solver.model.stages import Sizes, Variables, alone, build, hint, load, sizes_of
+from solver.model.stages import Sizes, Variables, alone, build, capacity, hint, load, sizes_of
 from solver.model.times import Times, hint_times, latency, limit_times, times_of
 from solver.problem import Placement, Stage
 
@@ -86,9 +86,9 @@ def _cost(name: str, built: Built) -> cp_model.LinearExprT:
 
 def fullest(model: cp_model.CpModel, v: Variables, sizes: Sizes) -> cp_model.IntVar:
     """Declare the load of the fullest stage."""
-    most = model.new_int_var(0, sizes.prefix[-1], "fullest")
+    most = model.new_int_var(0, sizes.prefix[-1] + max(sizes.held), "fullest")
     for k in range(sizes.stages):
-        model.add(load(v, k) - sizes.shared * alone(v, k) <= most)
+        model.add(load(v, k) - sizes.shared * alone(v, k) + capacity(v, sizes.held, k) <= most)
     return most
 
 

@@ -2,7 +2,7 @@ r"""The CP-SAT model of a placement: stages in order, cut points, and one class 
 
 Sets      k in K (stages, in the order a token passes them; those at the end may be unused),
           c in C (classes of equal nodes), i in I (items, in order).
-Given     P[j] bytes of the first j items, j = 0 … |I|;  cap[c] the largest load of a node of class c in bytes;
+Given     P[j] bytes of the first j items, j = 0 … |I|;  cap[c] the most bytes of items on a node of class c;
           F[j] bytes of the first j items with caches of the tokens asked for, budget[c] to hold them (where asked);
           count[c] nodes of class c;  S bytes saved where one stage holds every item;  m items a stage at least.
 Decide    cut[k] in 0 … |I|, where stage k starts;  bytes[k] = P[cut[k]];
@@ -51,6 +51,7 @@ __all__ = [
     "Variables",
     "alone",
     "build",
+    "capacity",
     "hint",
     "load",
     "sizes_of",
@@ -59,7 +60,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """The numbers of the model. `prefix`, `caps` and `shared` are in units of `unit_bytes`.
+    """The numbers of the model. `prefix`, `caps`, `held` (beside a stage) and `shared` are in units of `unit_bytes`.
 
     `classes` are the indices into `Problem.classes` that can hold something, in the order listed. `filled` is the
     prefix with caches of the tokens asked for and `budgets` what holds it, in bytes; `filled` is None where none is
@@ -69,6 +70,7 @@ class Sizes:
     unit_bytes: int
     prefix: tuple[int, ...]
     caps: tuple[int, ...]
+    held: tuple[int, ...]
     shared: int
     filled: tuple[int, ...] | None
     budgets: tuple[int, ...]
@@ -94,21 +96,24 @@ class Variables:
 
 def sizes_of(problem: Problem, limits: Limits) -> Sizes:
     """Return the numbers of the model for a problem within limits."""
-    unit = gcd(problem.shared_bytes, *(item.load_bytes for item in problem.items)) or 1
+    nodes = [group.members[0] for group in problem.classes]
+    beside = (node.held_bytes for node in nodes)
+    unit = gcd(problem.shared_bytes, *beside, *(item.load_bytes for item in problem.items)) or 1
     total = problem.prefix_bytes[-1]
-    caps = [min(cap_bytes(limits, group.budget_bytes), total) for group in problem.classes]
+    caps = [min(cap_bytes(limits, node.budget_bytes, node.held_bytes), total) for node in nodes]
     classes = tuple(index for index, cap in enumerate(caps) if cap >= 0)
-    nodes = sum(problem.classes[index].count for index in classes)
+    count = sum(problem.classes[index].count for index in classes)
     return Sizes(
         unit_bytes=unit,
         prefix=tuple(amount // unit for amount in problem.prefix_bytes),
         caps=tuple(caps[index] // unit for index in classes),
+        held=tuple(nodes[index].held_bytes // unit for index in classes),
         shared=problem.shared_bytes // unit,
         filled=None if limits.min_tokens is None else token_prefix(problem, limits.min_tokens),
-        budgets=tuple(problem.classes[index].budget_bytes for index in classes),
+        budgets=tuple(problem.classes[index].room_bytes for index in classes),
         counts=tuple(problem.classes[index].count for index in classes),
         classes=classes,
-        stages=max(min(most_nodes(problem, limits), nodes), 0),
+        stages=max(min(most_nodes(problem, limits), count), 0),
     )
 
 

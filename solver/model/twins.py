@@ -42,9 +42,10 @@ def _outline(problem: Problem, nodes: list[Node]) -> tuple[object, ...]:
         host = pools.setdefault(node.host_pool, len(pools))
         occupied = tuple(cards.setdefault(card, len(cards)) for card in node.cards)
         draws = None if node.draws is None else (node.draws.host_bytes_per_second, node.draws.shape)
-        lines.append((node.budget_bytes, node.bytes_per_second, node.stage_ns, drawn, host, occupied, draws))
-    budgets = tuple(problem.pools_by_name[pool].budget_bytes for pool in pools if pool is not None)
-    return (*lines, budgets)
+        sizes = (node.budget_bytes, node.held_bytes)
+        lines.append((*sizes, node.bytes_per_second, node.stage_ns, drawn, host, occupied, draws))
+    rooms = tuple(problem.pools_by_name[pool].room_bytes for pool in pools if pool is not None)
+    return (*lines, rooms)
 
 
 def _same_links(problem: Problem, classes: Sequence[DeviceClass], one: tuple[int, ...], other: tuple[int, ...]) -> bool:

@@ -147,7 +147,9 @@ class Cutter:
 
 
 def _device(pattern: Node, number: int, budget_bytes: int) -> Node:
-    return replace(pattern, name=str(number), budget_bytes=budget_bytes, machine=None, bytes_per_second=None)
+    return replace(
+        pattern, name=str(number), budget_bytes=budget_bytes, machine=None, bytes_per_second=None, held_bytes=0
+    )
 
 
 def _follow(cut: Cut, machines: tuple[int, ...]) -> bool:

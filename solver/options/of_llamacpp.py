@@ -159,7 +159,7 @@ class LlamacppBases:
         )
         cluster = Cluster(nodes, latency_ns=0, bytes_per_second=None, links=())
         problem = llamacpp(self._inventory, cluster, self._workload, _NO_RULES).problem
-        aside = {kind: _WITHOUT_LIMIT - node.budget_bytes for kind, node in zip(ordered, problem.nodes, strict=False)}
+        aside = {kind: node.held_bytes for kind, node in zip(ordered, problem.nodes, strict=False)}
         apart = all(kind.family is Family.CARD for kind in ordered)
         backends = tuple({seat.backend.name: seat.backend for seat in seats_of(cluster, frozenset())}.values())
         if any(kind.family is Family.HOST for kind in ordered):

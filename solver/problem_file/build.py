@@ -72,6 +72,12 @@ def _check_sizes(problem: Problem, where: str) -> None:
             raise InputError(
                 f"{prefix}blocks", f"the sum is {total} bytes; expected at most 2^61. Give sizes in bytes."
             )
+        held = sum(node.held_bytes * len(node.pools) for node in problem.nodes)
+        if held and total + held > _LARGEST_TOTAL:
+            raise InputError(
+                f"{where}, nodes",
+                f"held_bytes and blocks are {total + held} bytes together; expected at most 2^61. Give sizes in bytes.",
+            )
 
 
 def _ends(part: EndsPart) -> Ends:
@@ -148,6 +154,7 @@ def _node(part: NodePart, name: str, pools: Mapping[str, Pool], shapes: int, whe
         stage_ns=part.stage_ns,
         machine=part.machine,
         draws=draws_of(part, name, pools, shapes, where),
+        held_bytes=part.held_bytes,
     )
 
 

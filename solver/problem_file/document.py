@@ -68,15 +68,16 @@ class ShapePart(EndsPart, kw_only=True, frozen=True):
 
 
 class PoolPart(_Strict, frozen=True):
-    """One of pools[]: a memory of a machine."""
+    """One of pools[]: a memory of a machine, of which `held_bytes` are taken whatever is placed."""
 
     name: Name
     budget_bytes: Amount
     machine: Name
+    held_bytes: Amount = 0
 
 
 class NodePart(_Strict, frozen=True):
-    """One of nodes[]. Without `pools` it has one memory of its own."""
+    """One of nodes[]. Without `pools` it has one memory of its own; `held_bytes` are load beside a stage."""
 
     name: Name
     budget_bytes: Amount
@@ -89,6 +90,7 @@ class NodePart(_Strict, frozen=True):
     host_pool: Name | None = None
     host_bytes_per_second: Rate | None = None
     shape: Amount | None = None
+    held_bytes: Amount = 0
 
 
 class LinkPart(_Strict, frozen=True):

@@ -20,7 +20,8 @@ def pools_of(parts: tuple[PoolPart, ...], nodes: tuple[NodePart, ...], where: st
     """Return the pools of a document; every name is that of one memory, every machine one that is there.
 
     Raises:
-        InputError: a name is taken, by a pool or by a node that has a memory of its own; or a machine is not there.
+        InputError: a name is taken, by a pool or by a node that has a memory of its own; a machine is not there; or
+            more is held than there is.
     """
     own = {part.name for part in nodes if part.pools is None}
     machines = {part.machine or part.name: None for part in nodes}
@@ -37,7 +38,12 @@ def pools_of(parts: tuple[PoolPart, ...], nodes: tuple[NodePart, ...], where: st
                 f"{where}, pools[{index}].machine",
                 f'no node stands in "{part.machine}"; expected one of {listed(machines)}. Correct the name.',
             )
-    return tuple(Pool(name=part.name, budget_bytes=part.budget_bytes, machine=part.machine) for part in parts)
+        if part.held_bytes > part.budget_bytes:
+            raise InputError(
+                f"{where}, pools[{index}].held_bytes",
+                f"{part.held_bytes} is above budget_bytes {part.budget_bytes}; expected a part of it. Lower it.",
+            )
+    return tuple(Pool(part.name, part.budget_bytes, part.machine, part.held_bytes) for part in parts)
 
 
 def draws_of(part: NodePart, name: str, pools: Mapping[str, Pool], shapes: int, where: str) -> Draws | None:

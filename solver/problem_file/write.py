@@ -17,7 +17,10 @@ __all__ = ["problem_to_document"]
 
 def problem_to_document(problem: Problem) -> dict[str, Any]:
     """Return the document of a problem, counts expanded: the same problem always gives the same document."""
-    pools = [{"name": pool.name, "budget_bytes": pool.budget_bytes, "machine": pool.machine} for pool in problem.pools]
+    pools = [
+        {"name": pool.name, "budget_bytes": pool.budget_bytes, "machine": pool.machine, **_held(pool.held_bytes)}
+        for pool in problem.pools
+    ]
     count = problem.block_count
     shapes = [
         {**_ends(shape.ends), "blocks": [_block(block) for block in shape.blocks[:count]]} for shape in problem.shapes
@@ -62,12 +65,17 @@ def _node(node: Node) -> dict[str, Any]:
     return {
         "name": node.name,
         "budget_bytes": node.budget_bytes,
+        **_held(node.held_bytes),
         "bytes_per_second": node.bytes_per_second,
         "stage_ns": None if node.stage_ns is None else list(node.stage_ns),
         "count": 1,
         **({} if node.machine is None else {"machine": node.machine}),
         **_draws(node),
     }
+
+
+def _held(size_bytes: int) -> dict[str, int]:
+    return {"held_bytes": size_bytes} if size_bytes else {}
 
 
 def _draws(node: Node) -> dict[str, Any]:

@@ -88,7 +88,7 @@ def kinds_of(problem: Problem, fastest_ns: Fraction) -> Kinds:
 def _table_key(node: Node) -> tuple[object, ...]:
     draws = node.draws
     host = None if draws is None else (draws.shape, draws.host_pool is None)
-    return node.budget_bytes, node.bytes_per_second, node.stage_ns, host
+    return node.room_bytes, node.bytes_per_second, node.stage_ns, host
 
 
 def _told_apart(problem: Problem) -> dict[str, int]:

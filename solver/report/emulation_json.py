@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from solver.engines.llamacpp.emulation import Emulation
     from solver.engines.llamacpp.facts import DeviceBytes
 
-__all__ = ["SCHEMA", "emulation_document", "slot_names"]
+__all__ = ["SCHEMA", "device_document", "emulation_document", "slot_names"]
 
 SCHEMA = "layerfit/emulation/1"
 
@@ -28,7 +28,7 @@ def emulation_document(emulation: Emulation) -> dict[str, Any]:
             {"slot": slot, "block": slot if slot < len(names) - 1 else None, "device": name}
             for slot, name in enumerate(names)
         ],
-        "devices": [_device(row) for row in emulation.rows],
+        "devices": [device_document(row) for row in emulation.rows],
         "beside": [
             {"what": beside.what, "device": beside.device, "bytes": [beside.low_bytes, beside.high_bytes]}
             for beside in emulation.beside
@@ -43,7 +43,8 @@ def slot_names(emulation: Emulation) -> list[str]:
     return [HOST_NAME if slot == HOST else assignment.devices[slot].name for slot in assignment.slots]
 
 
-def _device(row: DeviceBytes) -> dict[str, Any]:
+def device_document(row: DeviceBytes) -> dict[str, Any]:
+    """Return the bytes of a device, or of the host with what it maps."""
     document: dict[str, Any] = {
         "name": row.name,
         "model_bytes": row.model_bytes,

@@ -16,12 +16,14 @@ from solver.cluster_document import cluster_document
 from solver.engines.servers.ranks import served_figures
 from solver.planning import ASSUMED_IMBALANCE
 from solver.problem_file import problem_to_document
+from solver.report.emulation_json import device_document
 from solver.report.model_json import model_document
 from solver.report.ranks_json import ranks_document
 
 if TYPE_CHECKING:
     from solver.closed_form import PlanCheck
     from solver.effort import Effort
+    from solver.engines.llamacpp.export import Emulated
     from solver.engines.servers.ranks import ServedFigures
     from solver.limits import Value
     from solver.planning import Plan
@@ -79,8 +81,11 @@ def instance_sha256(problem: Problem) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def plan_document(plan: Plan, inputs: PlanInputs, *, timings: bool) -> dict[str, Any]:
-    """Return the document of a plan; `timings=False` leaves out wall_ms and deterministic_time and nothing else."""
+def plan_document(plan: Plan, inputs: PlanInputs, *, timings: bool, emulated: Emulated | None = None) -> dict[str, Any]:
+    """Return the document of a plan, with what its devices hold as typed where that was emulated.
+
+    `timings=False` leaves out wall_ms and deterministic_time and nothing else.
+    """
     ranks = ranks_of(plan)
     return {
         "schema": PLAN_SCHEMA,
@@ -98,8 +103,16 @@ def plan_document(plan: Plan, inputs: PlanInputs, *, timings: bool) -> dict[str,
         "reasons": list(plan.reasons),
         "notes": list(plan.notes),
         **({} if ranks is None else {"ranks": ranks_document(ranks)}),
+        **({} if emulated is None else {"emulated": _emulated(emulated)}),
         "solver": _solver(plan, inputs.effort, timings=timings),
     }
+
+
+def _emulated(emulated: Emulated) -> list[dict[str, Any]]:
+    """Return the buffers of every device by the engine's name for it, beside the plan's; of the host last."""
+    return [
+        {"device": None if seat is None else seat.site.device, **device_document(row)} for row, seat in emulated.rows
+    ]
 
 
 def _inputs(plan: Plan, inputs: PlanInputs) -> dict[str, Any]:

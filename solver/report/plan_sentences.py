@@ -145,7 +145,8 @@ def _to_place(plan: Plan) -> str:
     )
     kinds = ", ".join(f"{name} {amount(held)}" for name, held in parts if held or name == "weights")
     budgets = machine_budgets(problem)
-    budget = amount(sum(budgets.values()))
+    held = " beside what devices hold anyway" if any(node.held_bytes for node in problem.nodes) else ""
+    budget = f"{amount(sum(budgets.values()))}{held}"
     nodes = count(len(problem.nodes if problem.is_plain else budgets), "node")
     return f"{count(problem.block_count, 'block')}, {amount(problem.total_bytes)} ({kinds}) on {nodes}, budget {budget}"
 

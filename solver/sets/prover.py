@@ -34,7 +34,7 @@ _NS = 10**9
 _MOST_NODES = 12
 # Looking at so many numbers takes about a minute.
 _MOST_WORK = 5e9
-_SHARE, _SHARE_WITHOUT_LINKS = 0.5, 0.1
+_SHARE, _SHARE_WITHOUT_LINKS = 0.5, 0.25
 
 
 class SetSearch:

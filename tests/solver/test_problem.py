@@ -44,7 +44,7 @@ def test_one_block_holds_both_ends() -> None:
 
 def test_equal_nodes_are_one_class() -> None:
     assert ["01234"] == class_names(FIVE)
-    assert (9, 5) == (FIVE.classes[0].budget_bytes, FIVE.classes[0].count)
+    assert (9, 5) == (FIVE.classes[0].room_bytes, FIVE.classes[0].count)
 
 
 @pytest.mark.parametrize(

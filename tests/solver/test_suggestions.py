@@ -120,7 +120,7 @@ def test_each_change_fits_and_the_next_smaller_does_not(problem: Problem) -> Non
             budget = problem.nodes_by_name[name[1]].budget_bytes
             assert budget == bytes_in(sentence)
             assert possible(with_one_more(problem, name[1]))
-            smaller = [group for group in problem.classes if group.budget_bytes < budget]
+            smaller = [group for group in problem.classes if group.room_bytes < budget]
             assert not any(possible(with_one_more(problem, group.members[0].name)) for group in smaller)
 
 

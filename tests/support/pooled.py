@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from itertools import chain, combinations, permutations
+from random import Random
 from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
@@ -19,7 +20,6 @@ from support.problems import NO_LINKS, NO_RULES, Best, random_link, with_rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from random import Random
 
     from solver.objectives import Objective
 
@@ -35,11 +35,15 @@ __all__ = [
 
 @dataclass
 class _Machines:
-    """Devices and memories under construction. `room` is the budget that a device of average size gets."""
+    """Devices and memories under construction. `room` is the budget that a device of average size gets.
+
+    What they hold beside stages is drawn apart, so that all else is as it would be without.
+    """
 
     random: Random
     room: int
     timed: bool
+    holds: bool = True
     nodes: list[Node] = field(default_factory=list)
     pools: list[Pool] = field(default_factory=list)
 
@@ -47,9 +51,17 @@ class _Machines:
         """Draw what a device may take: now and then nothing, sometimes ample."""
         return int(self.room * self.random.choice((0.4, 0.7, 1, 1, 1, 1.4, 2))) if self.random.random() > 0.03 else 0
 
+    def held(self) -> int:
+        """Draw what is in a memory beside stages: most often nothing."""
+        if not self.holds:
+            return 0
+        apart = Random(f"{self.room} {len(self.nodes)} {len(self.pools)}")
+        kind = Random(self.room).choice(((0,), (0,), (0,), (self.room // 10,), (0, self.room // 20, self.room // 10)))
+        return apart.choice(kind)
+
     def pool(self, machine: str, name: str, budget_bytes: int) -> str:
         """Add a memory."""
-        self.pools.append(Pool(f"{machine}/{name}", budget_bytes, machine))
+        self.pools.append(Pool(f"{machine}/{name}", budget_bytes, machine, min(self.held(), budget_bytes)))
         return f"{machine}/{name}"
 
     def device(self, machine: str | None, name: str, budget_bytes: int, draws: Draws | None) -> None:
@@ -57,7 +69,7 @@ class _Machines:
         rate = self.random.choice((1, 2, 5)) * 10**9 if self.timed else None
         measured = self.timed and self.random.random() < 0.15
         times = tuple(self.random.randint(1, 30) for _ in range(self.random.randint(1, 5))) if measured else None
-        self.nodes.append(Node(name, budget_bytes, rate, times, machine, draws))
+        self.nodes.append(Node(name, budget_bytes, rate, times, machine, draws, self.held()))
 
     def draws(self, pools: tuple[str, ...], cards: tuple[str, ...], host_pool: str | None, shape: int = 0) -> Draws:
         """Say what a device takes from where; host memories are slow, and of a known rate where times matter."""
@@ -178,7 +190,7 @@ def crowded_problem(random: Random, most_blocks: int, most_devices: int) -> Prob
     ends = Ends(random.choice((0, 2)) * scale, output, random.choice((0, output)), random.choice((0, 1, 3)) * scale)
     total = sum(block.weight_bytes + block.cache_bytes for block in blocks) + ends.input_bytes + ends.output_bytes
     count = random.choice((1, 1, 2)) if most_devices > 2 else 1
-    machines = _Machines(random, total // most_devices + 1, timed=True)
+    machines = _Machines(random, total // most_devices + 1, timed=True, holds=False)
     for number in range(count):
         left = most_devices - len(machines.nodes)
         _crowded(machines, f"m{number}", left if number == count - 1 else left - 1, total // count)
@@ -193,7 +205,20 @@ def crowded_problem(random: Random, most_blocks: int, most_devices: int) -> Prob
         pools=tuple(machines.pools),
         shapes=(),
     )
-    return with_rules(problem, random) if random.random() < 0.3 else problem
+    problem = with_rules(problem, random) if random.random() < 0.3 else problem
+    return _with_held(problem, Random(total).choice((0, 0, 0, total // 20)))
+
+
+def _with_held(problem: Problem, size: int) -> Problem:
+    """Return a problem whose devices hold so much beside their stages, in memories that are as much larger."""
+    drawing = {pool.name: sum(pool.name in node.pools for node in problem.nodes) for pool in problem.pools}
+    return replace(
+        problem,
+        nodes=tuple(replace(node, held_bytes=size, budget_bytes=node.budget_bytes + size) for node in problem.nodes),
+        pools=tuple(
+            replace(pool, budget_bytes=pool.budget_bytes + size * drawing[pool.name]) for pool in problem.pools
+        ),
+    )
 
 
 def _crowded(machines: _Machines, machine: str, devices: int, total: int) -> None:

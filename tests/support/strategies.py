@@ -26,6 +26,8 @@ def problems(draw: st.DrawFn, most_blocks: int = 5, most_nodes: int = 4) -> Prob
     blocks = draw(st.lists(st.tuples(amounts(9), amounts(2)), min_size=1, max_size=most_blocks))
     output = draw(amounts(5))
     nodes = draw(st.lists(st.tuples(amounts(24), st.sampled_from((None, 7))), min_size=1, max_size=most_nodes))
+    held = draw(st.sampled_from((0, 0, 1, 2))) * scale
+    more_held = draw(st.sampled_from((0, 0, 3))) * scale
     return Problem(
         blocks=tuple(Block(weight, cache, weight + cache, None, 0) for weight, cache in blocks),
         ends=Ends(
@@ -34,7 +36,10 @@ def problems(draw: st.DrawFn, most_blocks: int = 5, most_nodes: int = 4) -> Prob
             tied_bytes=draw(st.sampled_from((0, output))),
             host_bytes=draw(amounts(2)),
         ),
-        nodes=tuple(Node(f"n{index}", budget, speed, None) for index, (budget, speed) in enumerate(nodes)),
+        nodes=tuple(
+            Node(f"n{index}", budget, speed, None, held_bytes=held + more_held * (index % 2))
+            for index, (budget, speed) in enumerate(nodes)
+        ),
         activation_bytes=0,
         context_tokens=None,
         links=NO_LINKS,

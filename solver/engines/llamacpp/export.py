@@ -26,14 +26,14 @@ from tensors.cache import cache_type
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from solver.cluster import Cluster
+    from solver.cluster import Cluster, ClusterNode
     from solver.engines.commands import Run
     from solver.engines.llamacpp.facts import Assignment, DeviceBytes
     from solver.engines.llamacpp.seats import Seat
     from solver.workload import Offload, Workload
     from tensors.inventory import Inventory
 
-__all__ = ["Split", "llamacpp_export", "split_flags"]
+__all__ = ["Emulated", "Split", "emulated_of", "llamacpp_export", "split_flags"]
 
 _PCI_ORDER = ("CUDA_DEVICE_ORDER", "PCI_BUS_ID")
 
@@ -44,6 +44,33 @@ class Split:
 
     host: int
     counts: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Emulated:
+    """What a typed line holds: the bytes of every device with what is behind it, in its order, and the host's last.
+
+    `head` is the machine that it is typed on.
+    """
+
+    head: ClusterNode
+    rows: tuple[tuple[DeviceBytes, Seat | None], ...]
+
+
+def emulated_of(
+    runs: Sequence[Run], cluster: Cluster, workload: Workload, inventory: Inventory, offload: Offload
+) -> Emulated | None:
+    """Return the bytes of runs as their export has them; None where there is nothing to type for them."""
+    layout = layout_of(runs, cluster)
+    if isinstance(layout, str):
+        return None
+    blocks = inventory.trunk_blocks + inventory.nextn_blocks
+    command = _head_command(layout, _split(runs, layout, blocks), workload, "model.gguf", offload, inventory)
+    try:
+        assignment = _emulated(command, layout, blocks)
+        return Emulated(layout.head, _bytes(command, layout, assignment, inventory))
+    except InputError:
+        return None
 
 
 def split_flags(split: Split) -> tuple[str, ...]:

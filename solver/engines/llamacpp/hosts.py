@@ -61,7 +61,7 @@ class Hosts:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What is taken off budgets: of every device, and of the host of the head, where `held_bytes` are."""
+    """What the engine takes beside stages: on every device that has one, and `held_bytes` on the host of the head."""
 
     everywhere_bytes: int
     device_bytes: int
@@ -125,28 +125,22 @@ def node_of(seat: Seat, hosts: Hosts, held: Held) -> Node:
     """Return a device as a node of a problem."""
     return Node(
         name=seat.node,
-        budget_bytes=max(seat.budget_bytes - _aside_bytes(seat, hosts, held), 0),
+        budget_bytes=seat.budget_bytes,
         bytes_per_second=seat.site.bytes_per_second,
         stage_ns=None,
         machine=None if seat.site.alone else seat.machine.name,
         draws=draws_of(seat.site, hosts.machines) if seat.machine.name in hosts.sharing else None,
+        held_bytes=_beside_bytes(seat, hosts, held),
     )
 
 
 def pools_with(hosts: Hosts, held: Held) -> tuple[Pool, ...]:
-    """Return the memories that are shared, less what the engine takes of each."""
+    """Return the memories that are shared, with what the engine takes of each whatever is placed."""
 
     def aside(pool: str) -> int:
-        drawing = [seat for seat in hosts.seats if seat.site.pool == pool]
-        taken = sum(_aside_bytes(seat, hosts, held) for seat in drawing)
-        served = [
-            seat.machine
-            for seat in hosts.seats
-            if host_pool_of(seat.machine) == pool and seat.machine != hosts.head and not drawing
-        ]
-        if served:
-            taken += held.everywhere_bytes + held.device_bytes
         head = hosts.head
+        helped = any(host_pool_of(seat.machine) == pool and _is_helped(seat.machine, hosts) for seat in hosts.seats)
+        taken = held.everywhere_bytes + held.device_bytes if helped else 0
         if hosts.counted is Counted.ASIDE and head is not None and pool in (host_pool_of(head), f"{head.name}/unified"):
             taken += held.held_bytes
         return taken
@@ -154,10 +148,18 @@ def pools_with(hosts: Hosts, held: Held) -> tuple[Pool, ...]:
     return pools_of([seat.site for seat in hosts.seats], hosts.sharing, hosts.machines, aside)
 
 
-def _aside_bytes(seat: Seat, hosts: Hosts, held: Held) -> int:
+def _is_helped(machine: ClusterNode, hosts: Hosts) -> bool:
+    """Return whether a server for a machine's processor may take what its cards leave, with or without blocks."""
+    return machine.name in hosts.machines and machine != hosts.head
+
+
+def _beside_bytes(seat: Seat, hosts: Hosts, held: Held) -> int:
     """Return what the engine takes of a device's memory beside its stage."""
     if seat.site.kind is Kind.PROCESSOR and seat.machine == hosts.head:
         # What the process itself computes in is among what its host holds.
         return held.everywhere_bytes
+    if seat.site.kind is Kind.PROCESSOR and _is_helped(seat.machine, hosts):
+        # Set aside in its memory whether it has a stage or not.
+        return 0
     _, driver_bytes = seat.backend.context_bytes
     return held.everywhere_bytes + held.device_bytes + driver_bytes

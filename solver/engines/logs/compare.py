@@ -127,8 +127,12 @@ def _llama(log: LlamaLog, expected: Expected, names: Mapping[str, str], where: s
     renamed = dict(names)
     if expected.kind is ExpectedKind.STAGES:
         observed = _caches_with_states(observed)
-        devices = [name for name in _in_order(load, observed) if name not in names]
-        left = [subject for subject in expected.subjects if subject not in names.values()]
+        # A device that the plan calls as the log does is that one; all others are taken in order.
+        seen = {one.subject for one in observed}
+        taken = set(names.values())
+        renamed |= {own: name for own, name in expected.named if own in seen - set(names) and name not in taken}
+        devices = [name for name in _in_order(load, observed) if name not in renamed]
+        left = [subject for subject in expected.subjects if subject not in {HOST, *renamed.values()}]
         renamed.update(zip(devices, left, strict=False))
     placed = tuple(
         replace(one, subject=renamed[one.subject], logged_as=one.subject) if one.subject in renamed else one

@@ -37,6 +37,12 @@ class _Emulated(msgspec.Struct, frozen=True):
     mapped_bytes: _Size | None = None
 
 
+class _OnDevice(_Emulated, frozen=True, kw_only=True):
+    """What a device of a plan holds as typed; the head's host has no device of its own."""
+
+    device: _Name | None
+
+
 class _Emulation(msgspec.Struct, frozen=True):
     devices: tuple[_Emulated, ...]
 
@@ -75,6 +81,7 @@ class _Plan(msgspec.Struct, frozen=True):
     stages: tuple[_Stage, ...]
     workload: _Workload
     ranks: _Ranks | None = None
+    emulated: tuple[_OnDevice, ...] = ()
 
 
 class _Any(msgspec.Struct, frozen=True):
@@ -94,7 +101,8 @@ class Expected:
     """Predictions with the kind of their subjects.
 
     `subjects` are devices or stages in the order of the document; `width` is how many cards a rank has and
-    `context_tokens` what its concurrency is for (1 and None for all else).
+    `context_tokens` what its concurrency is for (1 and None for all else). `named` gives subjects for the engine's own
+    names, where a plan says them.
     """
 
     kind: ExpectedKind
@@ -102,6 +110,7 @@ class Expected:
     predictions: tuple[Prediction, ...]
     width: int
     context_tokens: int | None
+    named: tuple[tuple[str, str], ...] = ()
 
 
 def read_expected(path: Path) -> Expected:
@@ -134,22 +143,38 @@ def expected_from_bytes(content: bytes, where: str) -> Expected:
 def _of_emulation(document: _Emulation) -> Expected:
     predictions: list[Prediction] = []
     for device in document.devices:
-        compute = (0, 0) if device.compute_bytes is None else device.compute_bytes
-        # What of the files is mapped has no buffer of its own beside.
-        model = 0 if device.mapped_bytes else device.model_bytes
-        amounts = {
-            "model": (model, model),
+        caches = {
             "cache": (device.cache_bytes, device.cache_bytes),
             "state": (device.state_bytes, device.state_bytes),
-            "compute": compute,
-            "output": (device.output_bytes, device.output_bytes),
-            "mapped": (device.mapped_bytes or 0, device.mapped_bytes or 0),
         }
-        predictions.extend(
-            Prediction(device.name, what, Unit.BYTES, low, high) for what, (low, high) in amounts.items() if high
-        )
+        predictions.extend(_of_device(device, device.name, caches))
     subjects = tuple(device.name for device in document.devices)
     return Expected(ExpectedKind.DEVICES, subjects, tuple(predictions), 1, None)
+
+
+def _of_devices(devices: tuple[_OnDevice, ...]) -> Expected:
+    """Return what the devices of a plan hold as typed: intervals of what is computed in among it."""
+    predictions: list[Prediction] = []
+    named = tuple((device.name, device.device or device.name) for device in devices)
+    for device, (_, subject) in zip(devices, named, strict=True):
+        cache = device.cache_bytes + device.state_bytes
+        predictions.extend(_of_device(device, subject, {"cache and state": (cache, cache)}))
+    subjects = tuple(subject for _, subject in named)
+    return Expected(ExpectedKind.STAGES, subjects, tuple(predictions), 1, None, named)
+
+
+def _of_device(device: _Emulated, subject: str, caches: dict[str, tuple[int, int]]) -> list[Prediction]:
+    compute = (0, 0) if device.compute_bytes is None else device.compute_bytes
+    # What of the files is mapped has no buffer of its own beside.
+    model = 0 if device.mapped_bytes else device.model_bytes
+    amounts = {
+        "model": (model, model),
+        **caches,
+        "compute": compute,
+        "output": (device.output_bytes, device.output_bytes),
+        "mapped": (device.mapped_bytes or 0, device.mapped_bytes or 0),
+    }
+    return [Prediction(subject, what, Unit.BYTES, low, high) for what, (low, high) in amounts.items() if high]
 
 
 def _of_plan(document: _Plan, where: str) -> Expected:
@@ -157,6 +182,8 @@ def _of_plan(document: _Plan, where: str) -> Expected:
         raise InputError(where, "it has no stages; expected a plan that places something. Plan again.")
     if document.ranks is not None:
         return _of_ranks(document.ranks)
+    if document.emulated:
+        return _of_devices(document.emulated)
     predictions: list[Prediction] = []
     for stage in document.stages:
         amounts = (

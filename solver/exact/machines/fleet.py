@@ -28,11 +28,12 @@ __all__ = ["Device", "Fleet", "Kind", "Machine", "fleet_of"]
 class Kind:
     """All that the stages of a device go by. `draws` and `host` number resources of its machine.
 
-    `cap_bytes` is the least of the memories that it has to itself; `counts_whole` says that its blocks count as left
-    with a host; `name` is None unless a rule speaks of the device.
+    `cap_bytes` is what items may take of the least of the memories that it has to itself; `counts_whole` says that its
+    blocks count as left with a host; `name` is None unless a rule speaks of the device.
     """
 
     budget_bytes: int
+    held_bytes: int
     cap_bytes: int
     bytes_per_second: int | None
     stage_ns: tuple[int, ...] | None
@@ -159,10 +160,11 @@ def _resources(problem: Problem, nodes: list[Node]) -> Iterator[Pool]:
 def _kind(problem: Problem, node: Node, numbers: dict[str, int]) -> Kind:
     draws = node.draws
     hosts = {other.host_pool for other in problem.nodes}
-    own = [problem.pools_by_name[name].budget_bytes for name in node.pools if name not in numbers]
+    own = [problem.pools_by_name[name].room_bytes for name in node.pools if name not in numbers]
     return Kind(
         budget_bytes=node.budget_bytes,
-        cap_bytes=min([node.budget_bytes, *own]),
+        held_bytes=node.held_bytes,
+        cap_bytes=min([node.budget_bytes, *own]) - node.held_bytes,
         bytes_per_second=node.bytes_per_second,
         stage_ns=node.stage_ns,
         host_bytes_per_second=None if draws is None else draws.host_bytes_per_second,

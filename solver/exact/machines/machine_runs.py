@@ -152,7 +152,7 @@ def machine_runs(
             replace(
                 prices, time=0, offload=0, stage=0, use=1, resource=resource, filled=filled, never=2**61, dtype=np.int64
             ),
-            machine.resources[resource].budget_bytes,
+            machine.resources[resource].room_bytes,
         )
         for resource, filled in _short(problem, machine, limits)
     ]
@@ -205,7 +205,7 @@ def _short(problem: Problem, machine: Machine, limits: Limits) -> Iterator[tuple
             )
             for index in range(len(problem.items))
         )
-        if drawn or most > pool.budget_bytes:
+        if drawn or most > pool.room_bytes:
             yield number, False
             if drawn and limits.min_tokens is not None and limits.min_tokens > 0:
                 yield number, True

@@ -116,7 +116,7 @@ def stage_costs(
     timed = prices.time > 0 or limits.max_slowest_ns is not None
     loads = _sums([_kept(item, hosted=kind.host is not None) for item in items], shape.ends.tied_bytes)
     filled, grows = _filled(problem, device, items, limits)
-    caps = min(cap_bytes(limits, kind.budget_bytes), kind.cap_bytes)
+    caps = min(cap_bytes(limits, kind.budget_bytes, kind.held_bytes), kind.cap_bytes)
     excess = loads - caps
     if filled is not None:
         excess = np.maximum(excess, np.where(grows, filled - kind.cap_bytes, excess))
@@ -218,7 +218,7 @@ def _base(
         base = base + whole.astype(prices.dtype) * prices.offload
     if prices.resource is not None and prices.use:
         if prices.resource in kind.draws:
-            base = base + used.astype(prices.dtype) * prices.use
+            base = base + (used.astype(prices.dtype) + kind.held_bytes) * prices.use
         if kind.host == prices.resource:
             base[0, :] = base[0, :] + shape.ends.host_bytes * prices.use
     return base

@@ -25,7 +25,7 @@ def equal_machines(problem: Problem, one: Machine, other: Machine) -> bool:
     pairs = list(zip(one.devices, other.devices, strict=True))
     if any(first.kind != second.kind or first.cards != second.cards for first, second in pairs):
         return False
-    if [pool.budget_bytes for pool in one.resources] != [pool.budget_bytes for pool in other.resources]:
+    if [pool.room_bytes for pool in one.resources] != [pool.room_bytes for pool in other.resources]:
         return False
     exchange = {first.node.name: second.node.name for first, second in pairs}
     return _keeps_links(problem, exchange | {second: first for first, second in exchange.items()})

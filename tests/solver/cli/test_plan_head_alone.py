@@ -47,7 +47,7 @@ def machines(model: Path, tmp_path: Path) -> Path:
     ample = parse_cluster(MACHINES.format(desk=AMPLE, attic=AMPLE), "m")
     problem = llamacpp(tensors.read(model), ample, REQUEST, NO_RULES).problem
     blocks, head = problem.prefix_bytes[-2], problem.items[-1].load_bytes
-    desk, attic = (AMPLE - problem.nodes_by_name[name].budget_bytes for name in ("desk", "attic"))
+    desk, attic = (problem.nodes_by_name[name].held_bytes for name in ("desk", "attic"))
     path = tmp_path / "machines.toml"
     path.write_text(MACHINES.format(desk=desk + blocks, attic=attic + head), encoding="utf-8")
     return path

@@ -139,3 +139,62 @@ def test_names_of_a_hostile_log_reach_no_terminal_as_they_are(log: Path, plan: P
 
     assert "owned" in out
     assert not {"\x1b", "\x07", "\u202e"} & set(out)
+
+
+def test_a_plan_that_says_what_its_devices_hold_as_typed_predicts_every_buffer(
+    tmp_path: Path, plan: Path, layerfit: Layerfit
+) -> None:
+    """Devices are known by the engine's names, whatever their order; what is computed in is an interval."""
+
+    def held(
+        device: str | None, name: str, model: int, compute: list[int], mapped: int | None = None
+    ) -> dict[str, Any]:
+        return {
+            "device": device,
+            "name": name,
+            "model_bytes": model * MIB,
+            "cache_bytes": MIB if device else 0,
+            "state_bytes": 0,
+            "compute_bytes": [size * MIB for size in compute],
+            "output_bytes": 0,
+            "mapped_bytes": None if mapped is None else mapped * MIB,
+        }
+
+    document = json.loads(plan.read_text(encoding="utf-8"))
+    document["emulated"] = [
+        held("attic/gpu0", "RPC0", 20, [3, 6]),
+        held("desk/gpu0", "CUDA0", 10, [3, 4]),
+        held(None, "Host", 5, [1, 2], 7),
+    ]
+    plan.write_text(json.dumps(document), encoding="utf-8")
+    log = tmp_path / "run.log"
+    log.write_text(
+        """\
+load_tensors:        CUDA0 model buffer size =    10.00 MiB
+load_tensors:   CPU_Mapped model buffer size =     7.00 MiB
+load_tensors: RPC0[10.0.0.4:50052] model buffer size =    20.00 MiB
+llama_kv_cache:      CUDA0 KV buffer size =     1.00 MiB
+llama_kv_cache: RPC0[10.0.0.4:50052] KV buffer size =     1.00 MiB
+sched_reserve:      CUDA0 compute buffer size =     5.00 MiB
+sched_reserve: RPC0[10.0.0.4:50052] compute buffer size =     5.00 MiB
+sched_reserve:        CPU compute buffer size =     2.00 MiB
+""",
+        encoding="utf-8",
+    )
+    text = """\
+device             what                       predicted     actual               error
+attic/gpu0 (RPC0)  model                      20.00 MiB  20.00 MiB                      agrees
+attic/gpu0 (RPC0)  cache and state             1.00 MiB   1.00 MiB                      agrees
+attic/gpu0 (RPC0)  compute          3.00 MiB – 6.00 MiB   5.00 MiB                      agrees
+desk/gpu0 (CUDA0)  model                      10.00 MiB  10.00 MiB                      agrees
+desk/gpu0 (CUDA0)  cache and state             1.00 MiB   1.00 MiB                      agrees
+desk/gpu0 (CUDA0)  compute          3.00 MiB – 4.00 MiB   5.00 MiB  +1.00 MiB, +25.00%  more
+Host               compute          1.00 MiB – 2.00 MiB   2.00 MiB                      agrees
+Host               mapped                      7.00 MiB   7.00 MiB                      agrees
+
+The prediction does not hold: 1 of 8 amounts are worse.
+"""
+    code, out, err = layerfit("verify-log", log, "--plan", plan)
+
+    assert (1, "") == (code, err)
+    assert [line.split() for line in text.splitlines()] == [line.split() for line in out.splitlines()]

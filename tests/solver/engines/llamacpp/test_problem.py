@@ -103,14 +103,17 @@ def test_where_devices_differ_a_plan_counts_no_less_than_the_engine_allocates(na
             assert load.weight_bytes + load.cache_bytes - size < inventory.trunk_blocks * 2**20
 
 
-def test_every_budget_is_less_by_what_is_computed_in_and_a_card_by_its_driver_too() -> None:
+def test_every_device_holds_what_it_computes_in_beside_its_stage_and_a_card_its_driver_too() -> None:
+    """It is load of the stage: the budget is what the reserve leaves."""
     cluster = parse_cluster(FOUR_MACHINES, "m")
     plan = llamacpp(llama_70b(), cluster, REQUEST, NO_RULES)
     given = {node.name: node.budget_bytes for node in cluster.nodes}
-    aside = {node.name: given[node.name] - node.budget_bytes for node in plan.problem.nodes if node.budget_bytes}
+    held = {node.name: node.held_bytes for node in plan.problem.nodes}
+    stage = stage_load(plan.problem, Stage(3, 5, "studio"))
 
-    assert aside["desk-1"] == aside["desk-2"] > 2**28
-    assert aside["desk-1"] + CONTEXT_BYTES == aside["studio"]
+    assert all(given[node.name] == node.budget_bytes for node in plan.problem.nodes if node.name in given)
+    assert held["desk-1"] == held["desk-2"] > 2**28
+    assert held["desk-1"] + CONTEXT_BYTES == held["studio"] == stage.other_bytes
     assert DEFAULT_BUILD == plan.build
     assert plan.notes[0].startswith(f"Assumed: llama.cpp {DEFAULT_BUILD}, -c 16384 for 1 sequence apart.")
 
@@ -126,7 +129,8 @@ def test_a_head_on_cards_keeps_its_embeddings_in_the_host_and_must_have_room_the
     embedding = next(tensor for tensor in llama_70b().tensors if tensor.name == "token_embd.weight")
 
     assert ["desk/gpu0", "desk/gpu1"] == [node.name for node in problem.nodes]
-    assert 0 == problem.ends.input_bytes == stage_load(problem, placement.stages[0]).other_bytes
+    assert 0 == problem.ends.input_bytes
+    assert problem.nodes[1].held_bytes == stage_load(problem, placement.stages[0]).other_bytes
     assert embedding.size_bytes < problem.ends.host_bytes == host.load_bytes == host.other_bytes
     assert 512 * 2**30 // 10 == next(pool.budget_bytes for pool in problem.pools if pool.name == "desk/ram")
     with pytest.raises(InputError, match=r"^node desk: its host may hold 0 B; the head needs .* there for embeddings"):

@@ -55,8 +55,10 @@ def test_runs_that_drafted_are_emulated_to_the_byte(rows: list[Row], models: dic
 
 
 def test_runs_that_the_engine_refused_are_refused(rows: list[Row], models: dict[str, Inventory]) -> None:
-    """Types of caches that do not go together, or need what is switched off; of crashes the assertion on micro-batches
-    that do not split evenly among sequences, and none behind the load."""
+    """Cache types that do not go together or need what is off; micro-batches that do not split among sequences.
+
+    No crash behind the load is.
+    """
     ended = [row for row in rows if row.log["rc"] in (1, -6, -4) and "-fit on" not in row.options]
     outcomes = Counter((row.log["rc"], "refused" in "".join(check(row, models).differences)) for row in ended)
 
