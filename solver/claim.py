@@ -126,15 +126,7 @@ def claim_from_bytes(content: bytes, where: str) -> Claim:
     Raises:
         InputError: it is no plan, or its inputs cannot be meant.
     """
-    try:
-        said = msgspec.json.decode(content)
-        # Before anything else: what is wrong in another kind of document is that it is another kind.
-        schema = msgspec.convert(said, _Named).schema
-        if schema != PLAN_SCHEMA:
-            raise InputError(where, f'{quoted(schema)} is not read; expected "{PLAN_SCHEMA}". Name a plan.')
-        document = msgspec.convert(said, _Document)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InputError(where, f"{decoder_problem(error)}; expected a {PLAN_SCHEMA} document. Plan again.") from None
+    said, document = _decoded(content, where)
     problem = problem_from_document(document.inputs.problem, f"{where}, inputs.problem")
     objectives = _objectives(document, where)
     for objective in objectives:
@@ -161,6 +153,19 @@ def claim_from_bytes(content: bytes, where: str) -> Claim:
         header_sha256=document.inputs.header_sha256,
         said=said,
     )
+
+
+def _decoded(content: bytes, where: str) -> tuple[dict[str, Any], _Document]:
+    """Return all that a document says, and of it what is checked."""
+    try:
+        said = msgspec.json.decode(content)
+        # Before anything else: what is wrong in another kind of document is that it is another kind.
+        schema = msgspec.convert(said, _Named).schema
+        if schema != PLAN_SCHEMA:
+            raise InputError(where, f'{quoted(schema)} is not read; expected "{PLAN_SCHEMA}". Name a plan.')
+        return said, msgspec.convert(said, _Document)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InputError(where, f"{decoder_problem(error)}; expected a {PLAN_SCHEMA} document. Plan again.") from None
 
 
 def _end_of(stage: _Stage, problem: Problem) -> int:

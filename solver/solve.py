@@ -50,10 +50,7 @@ def solve(
         InputError: there is no objective, or nodes are to be counted where several devices stand in one.
         AuditError: a prover returned a placement that the rules reject, or values that contradict each other.
     """
-    if not objectives:
-        raise InputError("objectives", "none is there; expected one or more. Name one, such as nodes.")
-    for objective in objectives:
-        objective.needs(problem, objective.name)
+    _check(problem, objectives)
     clock = Clock(effort)
     state = _State(limits=NO_LIMITS, best=None, open=False, refuted_by=None, interrupted=False)
     found: list[tuple[Objective, list[Bound]]] = []
@@ -79,6 +76,13 @@ def solve(
         wall_ms=clock.wall_ms,
         canonical=canonical,
     )
+
+
+def _check(problem: Problem, objectives: tuple[Objective, ...]) -> None:
+    if not objectives:
+        raise InputError("objectives", "none is there; expected one or more. Name one, such as nodes.")
+    for objective in objectives:
+        objective.needs(problem, objective.name)
 
 
 def _without_placement(objectives: tuple[Objective, ...], bounds: list[Bound], state: _State, clock: Clock) -> Solution:
@@ -123,11 +127,7 @@ def _level(
     objective, *then = objectives
     bounds: list[Bound] = []
     lower: Value | None = None
-
-    def report(best: Value | None, bound: Value | None) -> None:
-        shown_best = None if best is None else objective.value(best)
-        progress(objective.name, shown_best, None if bound is None else objective.value(bound))
-
+    report = _as_people_read(objective, progress)
     try:
         for prover in provers:
             if prover.searches and _is_late(clock, state):
@@ -152,6 +152,16 @@ def _level(
     else:
         state.open = True
     return bounds
+
+
+def _as_people_read(objective: Objective, progress: Progress) -> Report:
+    """Return a report of costs that tells progress of values."""
+
+    def report(best: Value | None, bound: Value | None) -> None:
+        shown_best = None if best is None else objective.value(best)
+        progress(objective.name, shown_best, None if bound is None else objective.value(bound))
+
+    return report
 
 
 def _asked(prover: Prover, question: Question, clock: Clock, report: Report) -> Interval:

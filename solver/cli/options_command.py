@@ -17,6 +17,7 @@ from solver.effort import Effort
 from solver.errors import UsageError
 from solver.options.explain import explanation
 from solver.options.lines import best_line, lines_of
+from solver.options.models import beyond_training
 from solver.options.simple import simple_options
 from solver.report.options_json import options_document
 from solver.report.options_tables import options_table
@@ -64,7 +65,7 @@ def _answers(question: OptionsQuestion, request: RequestOptions) -> tuple[tuple[
     artifacts = tuple(one.artifact for one in question.offers)
     simple = simple_options(artifacts, question.nodes, question.context_tokens, question.policy)
     if request.method is AskedMethod.SIMPLE:
-        return simple, question.notes
+        return simple, (*question.notes, *beyond_training(question.offers, simple))
     if all(one.inventory is None for one in question.offers):
         note = "The solver was not asked: without headers nobody knows how large blocks are."
         return simple, (*question.notes, note)
@@ -73,7 +74,8 @@ def _answers(question: OptionsQuestion, request: RequestOptions) -> tuple[tuple[
 
     effort = Effort(request.time_limit, deterministic_limit=None, workers=1, seed=0)
     answer = exact_options(question.offers, question.cluster, simple, Engines(effort))
-    return (*answer.simple, *answer.exact), (*question.notes, *answer.notes)
+    found = (*answer.simple, *answer.exact)
+    return found, (*question.notes, *answer.notes, *beyond_training(question.offers, found))
 
 
 def _write(

@@ -18,9 +18,10 @@ from tensors.parts import part_name
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from solver.options.option import Option
     from tensors.inventory import Inventory
 
-__all__ = ["Offered", "artifact_of", "is_companion", "offered", "told_apart", "workload_of"]
+__all__ = ["Offered", "artifact_of", "beyond_training", "is_companion", "offered", "told_apart", "workload_of"]
 
 _PROJECTORS = frozenset({"clip"})
 _ADAPTER = ".lora_"
@@ -67,6 +68,24 @@ def is_companion(inventory: Inventory) -> bool:
     if inventory.architecture.family in _PROJECTORS:
         return True
     return any(_ADAPTER in tensor.name.lower() for tensor in inventory.tensors)
+
+
+def beyond_training(offers: Sequence[Offered], options: Sequence[Option]) -> tuple[str, ...]:
+    """Return a sentence on each trained length that a longest context among the options goes beyond."""
+    longest: dict[str, int] = {}
+    for option in options:
+        longest[option.artifact.name] = max(longest.get(option.artifact.name, 0), option.longest_context or 0)
+    beyond = {
+        trained
+        for one in offers
+        if one.inventory is not None
+        and (trained := one.inventory.architecture.context_tokens) is not None
+        and longest.get(one.artifact.name, 0) > trained
+    }
+    return tuple(
+        f"A context beyond the {tokens:,} tokens that a model was trained for is what memory has room for."
+        for tokens in sorted(beyond)
+    )
 
 
 def workload_of(

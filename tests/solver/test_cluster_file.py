@@ -6,13 +6,13 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from support.nodes import HOST, memory_node
 
 from solver.cluster import Cluster, ClusterLink, ClusterNode, GpuGroup, Reserve
 from solver.cluster_file import parse_cluster, read_cluster
 from solver.errors import InputError
 from tensors.units import GIB
 
-HOST = Reserve(fraction=Fraction(1, 5), floor_bytes=8 * GIB)
 GPU = Reserve(fraction=Fraction(1, 10), floor_bytes=0)
 
 TWO_NODES = """
@@ -27,26 +27,6 @@ memory = "128 GiB"
 """
 
 
-def node(name: str, memory_bytes: int, reserve: Reserve = HOST) -> ClusterNode:
-    """Return a node with nothing but a memory."""
-    return ClusterNode(
-        name=name,
-        memory_bytes=memory_bytes,
-        unified=False,
-        ceiling_bytes=None,
-        reserve=reserve,
-        bytes_per_second=None,
-        fabric=None,
-        cpu=False,
-        free_bytes=None,
-        gpus=(),
-        address=None,
-        rpc_port=None,
-        head=False,
-        model_path=None,
-    )
-
-
 def link(source: str, target: str, latency_ns: int = 0, rate: int | None = None) -> ClusterLink:
     """Return a link that is open."""
     return ClusterLink(source=source, target=target, latency_ns=latency_ns, bytes_per_second=rate, forbidden=False)
@@ -54,7 +34,7 @@ def link(source: str, target: str, latency_ns: int = 0, rate: int | None = None)
 
 def test_a_node_needs_no_more_than_a_name_and_a_memory() -> None:
     """Everything else is absent, and the reserves are those of the policy."""
-    expected = Cluster(nodes=(node("desk", 64 * GIB),), latency_ns=0, bytes_per_second=None, links=())
+    expected = Cluster(nodes=(memory_node("desk", 64 * GIB),), latency_ns=0, bytes_per_second=None, links=())
 
     assert expected == parse_cluster('[[node]]\nname = "desk"\nmemory = "64 GiB"', "cluster.toml")
 

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.nodes import memory_node
 from support.problems import problem_of
 
 from solver.bounds import fewest_nodes
 from solver.closed_form import NodeMemory, ReservePolicy, TopologyPlan, plan_all_tiers, plan_route, plan_topology
 from solver.closed_form.route import fewest_largest
 from solver.closed_form.target import CacheRequest, Target, target_of_inventory
-from solver.cluster import Cluster, ClusterNode, Reserve
+from solver.cluster import Cluster
 from solver.effort import Effort
 from solver.limits import NO_LIMITS
 from solver.prove import prove_route, prove_tiers
@@ -151,25 +152,7 @@ def test_a_budget_below_a_block_has_no_placement_on_any_number_of_nodes(glm: Inv
 
 def cluster(*sizes: int) -> Cluster:
     """Return a cluster with a node of each number of GiB."""
-    nodes = tuple(
-        ClusterNode(
-            name=f"n{index}",
-            memory_bytes=size * GIB,
-            unified=False,
-            ceiling_bytes=None,
-            reserve=Reserve(Fraction(1, 5), 8 * GIB),
-            bytes_per_second=None,
-            fabric=None,
-            cpu=False,
-            free_bytes=None,
-            gpus=(),
-            address=None,
-            rpc_port=None,
-            head=False,
-            model_path=None,
-        )
-        for index, size in enumerate(sizes)
-    )
+    nodes = tuple(memory_node(f"n{index}", size * GIB) for index, size in enumerate(sizes))
     return Cluster(nodes=nodes, latency_ns=0, bytes_per_second=None, links=())
 
 

@@ -13,7 +13,6 @@ from support.problems import problem_of
 from support.timed import GB, barred, growing, joined, near, timed
 
 from solver.baselines import STRATEGIES
-from solver.problem_file import problem_to_document
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -57,18 +56,6 @@ load/budget; imbalance: largest load over the mean; weighted: by budget. Where a
 its figures are of what it would place.
 """
 BESIDE = "it means nothing beside --problem; expected limits, objectives and rules alone. Leave it out."
-
-
-@pytest.fixture
-def write(tmp_path: Path) -> Callable[[Problem], Path]:
-    """Return a function that writes a problem and returns its path."""
-
-    def written(problem: Problem) -> Path:
-        path = tmp_path / "problem.json"
-        path.write_text(json.dumps(problem_to_document(problem)), encoding="utf-8")
-        return path
-
-    return written
 
 
 @pytest.fixture

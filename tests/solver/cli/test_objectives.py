@@ -13,7 +13,6 @@ from support.timed import GB, growing, joined, near, timed
 from solver.objectives import OBJECTIVES
 from solver.pools import Draws, Pool
 from solver.problem import Block, Node
-from solver.problem_file import problem_to_document
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -48,18 +47,6 @@ VALUES = {
 def asked_of(name: str) -> Problem:
     """Return the problem that an objective is asked of."""
     return HOSTED if name == "offload" else FULL
-
-
-@pytest.fixture
-def write(tmp_path: Path) -> Callable[[Problem], Path]:
-    """Return a function that writes a problem and returns its path."""
-
-    def written(problem: Problem) -> Path:
-        path = tmp_path / "problem.json"
-        path.write_text(json.dumps(problem_to_document(problem)), encoding="utf-8")
-        return path
-
-    return written
 
 
 @pytest.mark.parametrize("name", OBJECTIVES)

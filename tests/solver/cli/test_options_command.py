@@ -199,11 +199,29 @@ def test_a_file_that_cannot_be_read_borrows_no_shape_and_is_named_beside_the_oth
         broken.truncate(size_bytes)
     document = json.loads(layerfit("options", tmp_path / "m", "--cluster", cluster, "--json").out)
 
-    assert {**before, "notes": [f"{name}: unreadable: {problem}"]} == document
+    assert {**before, "notes": [f"{name}: unreadable: {problem}", *before["notes"]]} == document
     shown = layerfit("options", tmp_path / "m", "--cluster", cluster)
     assert f"✗ {name}: unreadable: {problem}" in " ".join(shown.out.split())
     table = layerfit("options", tmp_path / "m", "--cluster", cluster, "--format", "csv")
-    assert f"{name}: unreadable: {problem}\n" == table.err
+    assert [f"{name}: unreadable: {problem}", *before["notes"]] == table.err.splitlines()
+
+
+@pytest.mark.parametrize(("card", "host", "is_beyond"), [("24 GB", "128 GB", True), ("3 GB", "12 GB", False)])
+def test_contexts_beyond_what_a_model_was_trained_for_are_noted(
+    card: str, host: str, is_beyond: bool, tmp_path: Path, layerfit: Layerfit
+) -> None:
+    """Where memory has room for one."""
+    (model,) = write("llama-3.2-1b", tmp_path / "m")
+    cluster = tmp_path / "one.toml"
+    cluster.write_text(
+        f'[[node]]\nname = "box"\nmemory = "{host}"\ngpu = [{{ class = "l4", memory = "{card}", count = 1 }}]\n',
+        encoding="utf-8",
+    )
+    document = json.loads(layerfit("options", model, "--cluster", cluster, "--json").out)
+    note = "A context beyond the 131,072 tokens that a model was trained for is what memory has room for."
+
+    assert is_beyond == any((one["longest_context"] or 0) > 131_072 for one in document["options"])
+    assert is_beyond == (note in document["notes"])
 
 
 def test_where_nothing_can_be_read_the_error_names_each(tmp_path: Path, cluster: Path, layerfit: Layerfit) -> None:
@@ -227,9 +245,10 @@ def test_of_several_models_named_one_that_is_not_there_leaves_the_others(
     document = json.loads(layerfit("options", model, absent, "--cluster", cluster, "--json").out)
 
     assert {"Llama-3.2-1B-Q4_K_M"} == {one["artifact"] for one in document["options"]}
-    assert [f"{absent}: unreadable: there is no such file or folder; expected a model. Check the path."] == document[
-        "notes"
-    ]
+    assert (
+        f"{absent}: unreadable: there is no such file or folder; expected a model. Check the path."
+        == (document["notes"][0])
+    )
 
 
 def test_a_checkpoint_without_its_config_leaves_the_others(tmp_path: Path, cluster: Path, layerfit: Layerfit) -> None:
@@ -240,7 +259,7 @@ def test_a_checkpoint_without_its_config_leaves_the_others(tmp_path: Path, clust
     document = json.loads(layerfit("options", tmp_path / "m", "--cluster", cluster, "--json").out)
 
     assert {"Llama-3.2-1B-Q4_K_M"} == {one["artifact"] for one in document["options"]}
-    assert [True] == [note.startswith("checkpoint: unreadable: ") for note in document["notes"]]
+    assert document["notes"][0].startswith("checkpoint: unreadable: ")
     assert document["notes"][0].endswith("Give --cache-bytes-per-token to go on without that rule.")
 
 

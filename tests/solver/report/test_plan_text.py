@@ -4,28 +4,21 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from support.plan_texts import PLAIN, text_of
 from support.plans import REQUEST, interrupted_plan, model_plan, six_blocks, stopped_plan, unknown_plan
-from support.problems import NO_RULES, problem_of, random_problem, with_times
+from support.problems import NO_RULES, problem_of
 
-from solver.cluster_file import parse_cluster
 from solver.planning import plan
-from solver.problem import Ends, Link, LinkPair, Links
-from solver.report.plan_sentences import request_facts
+from solver.problem import Ends
 from solver.report.plan_text import plan_text
-from solver.report.terminal import Paint, text_width
-from tensors.inventory import Part
+from solver.report.terminal import Paint
 
 if TYPE_CHECKING:
     from solver.planning import Plan
 
-PLAIN = Paint(enabled=False)
-ENDS = ("input_bytes", "output_bytes", "tied_bytes", "host_bytes")
 
 OF_A_MODEL = """\
 ✓ Six fits on 3 of 4 nodes, proved optimal by closed form and exact search.
@@ -249,183 +242,6 @@ def test_optimal_is_said_only_where_every_objective_is_proved() -> None:
 
 
 @pytest.mark.parametrize(
-    ("weights", "budgets", "objectives", "sentence"),
-    [
-        (
-            (4, 4),
-            (5, 5),
-            "nodes",
-            "As few nodes as arithmetic allows, and the assumed imbalance of 1.10 holds at 1.0000.",
-        ),
-        (
-            (5, 4),
-            (5, 5),
-            "nodes",
-            "As few nodes as arithmetic allows, but the assumed imbalance of 1.10 does not hold at 1.1111.",
-        ),
-        (
-            (4, 4),
-            (9, 9),
-            "balance",
-            "2 nodes where arithmetic asks for 1, but the assumed imbalance of 1.10 holds at 1.0000.",
-        ),
-        (
-            (5, 4),
-            (9, 9),
-            "balance",
-            "2 nodes where arithmetic asks for 1, and the assumed imbalance of 1.10 does not hold at 1.1111.",
-        ),
-        ((5, 4), (9,), "balance", "As few nodes as arithmetic allows, and one alone has nothing to be uneven with."),
-        (
-            (11, 9),
-            (11, 11),
-            "balance",
-            "As few nodes as arithmetic allows, and the assumed imbalance of 1.10 holds at 1.1000.",
-        ),
-        (
-            (1100001, 899999),
-            (1100001, 1100001),
-            "balance",
-            "As few nodes as arithmetic allows, but the assumed imbalance of 1.10 does not hold at 1.100001.",
-        ),
-    ],
-)
-def test_the_verdict_is_one_sentence_on_nodes_and_imbalance(
-    weights: tuple[int, ...], budgets: tuple[int, ...], objectives: str, sentence: str
-) -> None:
-    assert sentence in text_of(plan(problem_of(weights, budgets), objectives)).splitlines()
-
-
-def test_the_verdict_says_that_arithmetic_knows_no_rules() -> None:
-    rules = replace(NO_RULES, exclude=("n0",))
-    text = text_of(plan(problem_of((4, 4), (9, 4, 4), rules=rules)))
-
-    assert (
-        "2 nodes where arithmetic without the rules asks for 1, but the assumed imbalance of 1.10 holds at 1.0000."
-        == " ".join(section(text, "check")[3:])
-    )
-
-
-@pytest.mark.parametrize(
-    ("weights", "budgets", "objectives", "standing"),
-    [
-        ((4, 4), (5, 5), "nodes", "2, proved fewest"),
-        ((3, 3, 3), (5, 5, 5), "nodes", "3, proved fewest"),
-        ((4, 4), (5, 5), "balance", "2, proved fewest"),
-        ((4, 4), (9, 9), "balance", "2, fewer were not looked for first"),
-        ((4, 4), (9, 9), "balance,nodes", "2, fewer were not looked for first"),
-    ],
-)
-def test_the_count_of_nodes_is_called_fewest_only_where_that_is_proved(
-    weights: tuple[int, ...], budgets: tuple[int, ...], objectives: str, standing: str
-) -> None:
-    lines = text_of(plan(problem_of(weights, budgets), objectives)).splitlines()
-
-    assert [standing] == [line.rsplit("  ", 1)[1] for line in lines if line.startswith("nodes ") and "minimum" in line]
-
-
-def test_an_open_count_of_nodes_is_not_called_fewest() -> None:
-    found = stopped_plan(interrupted=False)
-    nodes, balance = found.solution.levels
-    open_levels = (replace(nodes, bound=2, proof="none"), replace(balance, bound=None))
-    text = text_of(replace(found, solution=replace(found.solution, levels=open_levels)))
-
-    assert "3, not proved fewest" in text
-    assert "nodes    3       not proved: bound 2, gap 33.33 %  nodes that hold a stage" in text.splitlines()
-    assert "balance  0.7778  not proved, no bound yet          largest load / budget" in text.splitlines()
-
-
-def test_equal_seams_share_a_row_and_columns_without_figures_are_left_out() -> None:
-    links = Links(Link(0, 125_000_000, forbidden=False), (LinkPair("n1", "n2", Link(250, 125, forbidden=False)),))
-    in_order = replace(NO_RULES, order=("n0", "n1", "n2", "n3", "n4"))
-    problem = replace(problem_of((3, 3, 3, 3, 3), (3,) * 5, links=links, rules=in_order), activation_bytes=64)
-    lines = [
-        "seam after #  a token  latency  link rate",
-        "1, 3, 4          64 B        –   1 Gbit/s",
-        "2                64 B   250 ns   1 kbit/s",
-    ]
-
-    assert lines == section(text_of(plan(problem)), "seam after #")
-
-
-def test_seams_about_which_nothing_is_known_are_not_shown() -> None:
-    assert "seam" not in text_of(plan(problem_of((3, 3), (3, 3))))
-
-
-def test_a_tied_head_is_named_where_one_stage_holds_both_ends() -> None:
-    ends = Ends(input_bytes=4, output_bytes=5, tied_bytes=4, host_bytes=0)
-
-    assert "1  n0    input, 0, tied head" in text_of(plan(problem_of((3,), (20,), ends=ends)))
-
-
-def test_a_workload_without_an_indexer_or_nextn_blocks_names_neither() -> None:
-    inventory = six_blocks()
-    assert isinstance(inventory.architecture.cache, tuple)
-    plain = replace(
-        inventory,
-        nextn_blocks=0,
-        tensors=tuple(tensor for tensor in inventory.tensors if tensor.part is not Part.NEXTN),
-        architecture=replace(inventory.architecture, index_topk=None, cache=inventory.architecture.cache[:6]),
-    )
-    text = text_of(model_plan(plain))
-
-    assert "workload  context 16,384 tokens, 1 sequence, cache type q8_0, engine generic" in text.splitlines()
-
-
-CARDS = """
-[[node]]
-name = "desk"
-memory = "64 GiB"
-gpu = [{ class = "a", memory = "24 GiB", count = 2 }, { class = "b", memory = "16 GiB" }]
-"""
-OWN_RESERVE = """
-[[node]]
-name = "tower"
-memory = "64 GiB"
-gpu = [{ class = "a", memory = "24 GiB" }]
-reserve = { gpu = { fraction = 0.05, floor = "1 GiB" } }
-"""
-UNIFIED = """
-[[node]]
-name = "strix"
-memory = "128 GiB"
-unified = true
-ceiling = "90 GiB"
-gpu = [{ class = "c" }]
-"""
-
-
-def test_one_reserve_for_every_memory_is_said_once() -> None:
-    cluster = '[[node]]\nname = "desk"\ncount = 3\nmemory = "64 GiB"\n'
-
-    assert (
-        "reserve   the larger of 20 % and 8.00 GiB of every memory"
-        in text_of(model_plan(six_blocks(), cluster_text=cluster)).splitlines()
-    )
-
-
-@pytest.mark.parametrize(
-    ("cluster", "more"),
-    [
-        (CARDS, "10 % of every card"),
-        (CARDS + OWN_RESERVE, "10 % of each card on desk; the larger of 5 % and 1.00 GiB of each card on tower"),
-        (CARDS + UNIFIED, "10 % of every card; a ceiling of 90.00 GiB on strix"),
-    ],
-    ids=["one", "two", "beside a unified memory"],
-)
-def test_reserves_of_cards_are_said_beside_those_of_hosts(cluster: str, more: str) -> None:
-    """Cards that work in a unified memory have none of their own."""
-    found = model_plan(six_blocks())
-    assert found.setting is not None
-    machines = parse_cluster(cluster, "cluster.toml")
-    facts = request_facts(replace(found, setting=replace(found.setting, cluster=machines)))
-
-    assert [f"the larger of 20 % and 8.00 GiB of every host memory; {more}"] == [
-        fact.sentence for fact in facts if fact.word == "reserve"
-    ]
-
-
-@pytest.mark.parametrize(
     ("wall_ms", "line"), [(999, "feasible, solved in 999 ms"), (61_500, "feasible, solved in 61.50 s")]
 )
 def test_the_time_stands_at_the_end_where_it_is_wanted(wall_ms: int, line: str) -> None:
@@ -447,62 +263,3 @@ def test_colour_adds_control_sequences_and_changes_nothing_else() -> None:
 
     assert text_of(found) == re.sub("\x1b\\[[0-9]+m", "", painted)
     assert painted.startswith("\x1b[32m✓\x1b[0m \x1b[1mSix fits on 2 of 4 nodes")
-
-
-def test_names_cannot_reach_the_terminal_as_commands() -> None:
-    model = text_of(replace(model_plan(six_blocks("six\x1b]0;owned\x07")), notes=("a note\r\x1b[1A",)))
-    problem = problem_of((3, 3), (3, 3, 3), rules=replace(NO_RULES, last="\x1b[2J\u202edesk\n"))
-    nodes = tuple(replace(node, name="\x1b[2J\u202edesk\n" + "+" * number) for number, node in enumerate(problem.nodes))
-    abstract = text_of(plan(replace(problem, nodes=nodes)))
-
-    assert "✓ six\\x1b]0;owned\\x07 fits on 2 of 4 nodes, proved optimal by closed form." in model.splitlines()
-    assert "note: a note\\r\\x1b[1A" in model.splitlines()
-    assert "2  \\x1b[2J\\u202edesk\\n   1         █" in abstract
-    assert "unused  1 node with a budget of 3 B (\\x1b[2J\\u202edesk\\n++)" in abstract.splitlines()
-    assert "rules     last \\x1b[2J\\u202edesk\\n" in abstract.splitlines()
-
-
-@settings(max_examples=60, deadline=None)
-@given(
-    names=st.lists(st.text(min_size=1, max_size=60), min_size=7, max_size=7, unique=True), seed=st.integers(0, 2**32)
-)
-def test_whatever_the_names_every_line_is_printable(names: list[str], seed: int) -> None:
-    problem = random_problem(Random(seed), 6, 7)
-    nodes = tuple(replace(node, name=name) for node, name in zip(problem.nodes, names, strict=False))
-    text = text_of(plan(replace(problem, nodes=nodes)))
-
-    assert all(line.isprintable() for line in text.split("\n"))
-
-
-@settings(max_examples=80, deadline=None)
-@given(
-    seed=st.integers(0, 2**32),
-    name=st.integers(1, 60),
-    scale=st.sampled_from((1, 100, 10**4)),
-    width=st.sampled_from((80, 100)),
-)
-def test_no_line_is_wider_than_it_may_be(seed: int, name: int, scale: int, width: int) -> None:
-    """Whatever the names of up to sixty columns, and sizes up to those of petabytes."""
-    random = Random(seed)
-    drawn = random_problem(random, 8, 7)
-    problem = replace(
-        drawn,
-        blocks=tuple(replace(block, weight_bytes=block.weight_bytes * scale) for block in drawn.blocks),
-        ends=Ends(*(getattr(drawn.ends, part) * scale for part in ENDS)),
-        nodes=tuple(
-            replace(node, name=f"{number}{'x' * name}"[:name], budget_bytes=node.budget_bytes * scale)
-            for number, node in enumerate(drawn.nodes)
-        ),
-    )
-    found = plan(with_times(problem, random), random.choice(("nodes,balance", "throughput,latency,headroom")))
-    text = plan_text(found, Paint(enabled=False, width=width), timings=True)
-
-    assert max(text_width(line) for line in text.split("\n")) <= width
-
-
-def text_of(found: Plan) -> str:
-    return plan_text(found, PLAIN, timings=False)
-
-
-def section(text: str, start: str) -> list[str]:
-    return next(part for part in text.split("\n\n") if part.startswith(start)).splitlines()

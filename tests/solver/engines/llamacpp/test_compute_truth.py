@@ -4,33 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
 from benchmarks.llamacpp_compute import Tally, tallies
-from benchmarks.llamacpp_models import read_models, unpack_headers
-from benchmarks.llamacpp_rows import read_rows
 from solver.engines.llamacpp.compute import compute_interval, unseen_interval
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from benchmarks.llamacpp_rows import Row
     from tensors.inventory import Inventory
 
 EVERY = 6
 """Rows that are looked at: one in so many, over all families; the benchmark looks at all."""
-
-
-@pytest.fixture(scope="module")
-def rows(data_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Row]:
-    headers = tmp_path_factory.mktemp("headers")
-    unpack_headers(data_folder / "llamacpp_truth", headers)
-    return read_rows(data_folder / "llamacpp_truth", headers)
-
-
-@pytest.fixture(scope="module")
-def models(rows: list[Row]) -> dict[str, Inventory]:
-    return read_models(rows)
 
 
 def test_measured_buffers_lie_in_narrow_intervals(rows: list[Row], models: dict[str, Inventory]) -> None:

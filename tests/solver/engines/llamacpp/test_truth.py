@@ -5,34 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-import pytest
-
 from benchmarks.llamacpp_check import check, emulation_of
-from benchmarks.llamacpp_models import read_models, unpack_headers
-from benchmarks.llamacpp_rows import Row, read_rows
 from solver.engines.llamacpp.compute import compute_interval
 from solver.engines.llamacpp.fit import Fitting, fitting
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
+    from benchmarks.llamacpp_rows import Row
     from tensors.inventory import Inventory
 
 COUNTED_RUNS = 1850
 """Runs that ended well, were not fitted and did not draft: 1764 real ones and 86 dry ones."""
-
-
-@pytest.fixture(scope="module")
-def rows(data_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Row]:
-    """Return all runs; the headers they ran on are unpacked for as long as this module needs them."""
-    headers = tmp_path_factory.mktemp("headers")
-    unpack_headers(data_folder / "llamacpp_truth", headers)
-    return read_rows(data_folder / "llamacpp_truth", headers)
-
-
-@pytest.fixture(scope="module")
-def models(rows: list[Row]) -> dict[str, Inventory]:
-    return read_models(rows)
 
 
 def test_every_run_is_emulated_to_the_byte(rows: list[Row], models: dict[str, Inventory]) -> None:
