@@ -17,6 +17,7 @@ from solver.projection import check_of, seams_of, stages_of, transfers_of
 from solver.provers import ConstraintSolver, provers_for
 from solver.recheck_cluster import cluster_findings
 from solver.recheck_levels import level_findings, unreached_findings
+from solver.recheck_weights import are_weights_of
 from solver.report.plan_json import (
     PROOFS,
     check_document,
@@ -144,9 +145,8 @@ def same_model(claim: Claim, inventory: Inventory) -> tuple[Finding, ...]:
     found: list[Finding] = []
     if inventory.header_sha256 != claim.header_sha256:
         found.append(Finding("inputs.header_sha256", f"the model's headers hash to {inventory.header_sha256}"))
-    count = claim.problem.block_count
-    proper = [block.weight_bytes for block in inventory.blocks()[:count]]
-    if proper != [block.weight_bytes for block in claim.problem.blocks[:count]]:
+    weights = tuple(block.weight_bytes for block in claim.problem.blocks[: claim.problem.block_count])
+    if not are_weights_of(inventory, weights, claim.engine, claim.width):
         found.append(Finding("inputs.problem.blocks", "the weights of the blocks are not the model's"))
     if claim.placement is not None and not violations(claim.problem, claim.placement) and _machines_match(claim):
         stages = stages_of(claim.problem, claim.placement, claim.nodes)

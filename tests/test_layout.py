@@ -28,7 +28,7 @@ LAYERS = (
     ("reasons",),
     ("planning",),
     ("prove", "report"),
-    ("machine", "claim", "recheck_cluster", "recheck_levels"),
+    ("machine", "claim", "recheck_cluster", "recheck_levels", "recheck_weights"),
     ("recheck",),
     ("cli",),
     ("__main__",),

@@ -13,7 +13,17 @@ from solver.engines.llamacpp.facts import Backend
 from solver.errors import InputError
 from solver.wording import either, quoted
 
-__all__ = ["BUILDS", "CPU", "DEFAULT_BUILD", "MEASURED_BUILD", "Profile", "backend_of", "profile_of"]
+__all__ = [
+    "BACKENDS",
+    "BUILDS",
+    "CPU",
+    "DEFAULT_BUILD",
+    "MEASURED_BUILD",
+    "UNKNOWN_CARD",
+    "Profile",
+    "backend_of",
+    "profile_of",
+]
 
 MEASURED_BUILD: Final = "0c1e570"
 """A commit without a number of its own, of which thousands of runs were measured."""
@@ -45,6 +55,12 @@ _BACKENDS: Final = {
         Backend("GPUOpenCL", 128, 1, pipelines=False, maps_files=False, exact=False, context_bytes=(0, 0)),
     )
 }
+
+UNKNOWN_CARD: Final = replace(_BACKENDS["CUDA"], name="unknown", alignment_bytes=256, exact=False)
+"""A card of which nothing is known: it rounds up as the coarsest of all kinds does."""
+
+BACKENDS: Final = (CPU, *_BACKENDS.values(), UNKNOWN_CARD)
+"""Every kind of device that a plan may have been made for."""
 
 
 @dataclass(frozen=True, slots=True)

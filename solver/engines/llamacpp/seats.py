@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from solver.engines.devices import DeviceName, device_links, device_rules, one_device
-from solver.engines.llamacpp.profile import backend_of
+from solver.engines.llamacpp.profile import UNKNOWN_CARD, backend_of
 from solver.engines.seating import Kind, Site, sites_of
 from solver.errors import InputError
 from solver.problem import Link, LinkPair
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from solver.problem import Links, Rules
 
 __all__ = ["Seat", "head_of", "links_of", "members_of", "only_machine", "rules_of", "seats_of"]
-
-_ANY: Final = replace(backend_of("CUDA0"), name="unknown", alignment_bytes=256, exact=False)
-"""A card of which nothing is known: it rounds up as the coarsest of all kinds does."""
 
 _BARRED: Final = Link(latency_ns=0, bytes_per_second=None, forbidden=True)
 _TAKES: Final = "a stage"
@@ -83,7 +80,7 @@ def _seat(site: Site) -> Seat:
         return Seat(site, "CPU", backend_of("RPC0"))
     if site.kind is Kind.UNIFIED:
         local = site.machine.gpus[0].device if site.machine.gpus else None
-        return Seat(site, local, _ANY if local is None else backend_of(local))
+        return Seat(site, local, UNKNOWN_CARD if local is None else backend_of(local))
     first = 0
     for group in site.machine.gpus:
         if site.number < first + group.count:
