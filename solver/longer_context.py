@@ -101,14 +101,19 @@ def _settled(
     above = sizes.at(high)
     if reached <= max(low, asked) or above is None or high - low > step:
         return best
-    return _between(best, above, low, longest_with)
+    return _between(best, above, low, longest_with, clock)
 
 
-def _between(best: Problem, above: Problem, tokens: int, longest_with: Callable[[Problem | None], int]) -> Problem:
-    """Return the problem with so much more set aside that no context above these tokens is found."""
+def _between(
+    best: Problem, above: Problem, tokens: int, longest_with: Callable[[Problem | None], int], clock: Clock
+) -> Problem:
+    """Return the problem with so much more set aside that no context above these tokens is found.
+
+    Where the time runs out it is more than the least that does, at most what `above` has.
+    """
     most = max(more.held_bytes - node.held_bytes for node, more in zip(best.nodes, above.nodes, strict=True))
     low, high = 0, max(most, above.ends.host_bytes - best.ends.host_bytes, 0)
-    while low < high:
+    while low < high and not clock.spent:
         middle = (low + high) // 2
         if longest_with(_with_more(best, above, middle)) <= tokens:
             high = middle

@@ -261,11 +261,6 @@ class Problem:
         return frozenset(name for name, count in seen.items() if name is not None and count > 1)
 
     @property
-    def shared_machine(self) -> str | None:
-        """Return a machine that stands for several devices, or None where every device is a machine of its own."""
-        return next((node.machine for node in self.nodes if node.machine is not None), None)
-
-    @property
     def total_bytes(self) -> int:
         """Return what all stages must hold together, what is shared counted once."""
         return self.prefix_bytes[-1] - self.shared_bytes

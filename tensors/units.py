@@ -11,7 +11,7 @@ from math import ceil, floor
 
 from tensors.errors import UnitError
 
-__all__ = ["GIB", "format_bytes", "format_ns", "parse_duration_ns", "parse_rate_bytes_per_second", "parse_size_bytes"]
+__all__ = ["GIB", "format_bytes", "parse_duration_ns", "parse_rate_bytes_per_second", "parse_size_bytes"]
 
 GIB = 2**30
 
@@ -82,14 +82,6 @@ def format_bytes(size_bytes: int, decimals: int = 2) -> str:
         if magnitude >= _SIZES[unit]:
             return f"{size_bytes / _SIZES[unit]:,.{decimals}f} {unit}"
     return f"{size_bytes} B"
-
-
-def format_ns(duration_ns: int) -> str:
-    """Show nanoseconds in s, ms, us or ns with three digits behind the point."""
-    for unit in ("s", "ms", "us"):
-        if abs(duration_ns) >= _DURATIONS_NS[unit]:
-            return f"{duration_ns / _DURATIONS_NS[unit]:,.3f} {unit}"
-    return f"{duration_ns} ns"
 
 
 def _split(text: str, what: str, *spellings: str) -> tuple[Fraction, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.problems import problem_of
@@ -17,6 +17,7 @@ from solver.solve import solve
 
 if TYPE_CHECKING:
     from solver.problem import Problem
+    from solver.solution import Solution
 
 EFFORT = Effort(time_limit_seconds=60, deterministic_limit=None, workers=1, seed=0)
 ASKED = 1024
@@ -93,3 +94,31 @@ def test_more_tokens_never_leave_room_for_more_of_them() -> None:
     longest = [found(replace(asked, nodes=at(tokens, 3).nodes)) for tokens in range(ASKED, 20_000, 2560)]
 
     assert all(one >= other for one, other in pairwise(longest))
+
+
+class _SpentAfter(Clock):
+    """A clock that runs out after so many questions."""
+
+    def __init__(self, questions: int) -> None:
+        super().__init__(EFFORT)
+        self.questions = questions
+
+    @property
+    def spent(self) -> bool:
+        return self.questions <= 0
+
+
+@pytest.mark.parametrize("per_token", [3, 7])
+def test_nothing_is_solved_once_the_time_is_up(per_token: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever it ends: while steps are tried, and while what is set aside is settled."""
+
+    def watched(problem: Problem, *rest: Any) -> Solution:
+        clock.questions -= 1
+        return solve(problem, *rest)
+
+    monkeypatch.setattr("solver.longer_context.solve", watched)
+    for questions in range(1, 20):
+        clock = _SpentAfter(questions)
+        longest_context(at(ASKED, per_token), objectives_named("context"), lambda t: at(t, per_token), clock, silent)
+
+        assert clock.questions >= 0
