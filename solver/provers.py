@@ -20,7 +20,7 @@ from solver.exact.machines.search import MachineSearch
 from solver.exact.prefix import TableError
 from solver.exact.searches import ChainAnswers, PrefixAnswers
 from solver.pooled_bounds import POOLED_BOUNDS
-from solver.question import NOTHING, Interval
+from solver.question import NOTHING, Interval, NoCanonical
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,7 +48,7 @@ class Prover(Protocol):
         """Return the canonical placement within limits that fix every level, or None if this prover cannot tell."""
 
 
-class ClosedForm:
+class ClosedForm(NoCanonical):
     """Bounds by arithmetic; finds no placements."""
 
     name = "closed form"
@@ -59,16 +59,6 @@ class ClosedForm:
         bounds = BOUNDS if question.problem.is_plain else POOLED_BOUNDS
         lower = bounds[question.objective.name](question.problem, question.limits)
         return Interval(lower=lower, placement=None, impossible=lower is None, interrupted=False)
-
-    def canonical(
-        self,
-        problem: Problem,  # noqa: ARG002 - the protocol's
-        limits: Limits,  # noqa: ARG002 - the protocol's
-        clock: Clock,  # noqa: ARG002 - the protocol's
-        start: Placement,  # noqa: ARG002 - the protocol's
-    ) -> Placement | None:
-        """Return None: arithmetic places nothing."""
-        return None
 
 
 class ExactSearch:

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from solver.effort import Clock
     from solver.limits import Limits, Value
     from solver.objectives import Objective
     from solver.problem import Placement, Problem
 
-__all__ = ["NOTHING", "Interval", "Question", "Report"]
+__all__ = ["NOTHING", "Interval", "NoCanonical", "Question", "Report"]
 
 # Called with the best cost and the best bound so far.
 Report: TypeAlias = "Callable[[Value | None, Value | None], None]"
@@ -45,3 +46,17 @@ class Interval:
 
 
 NOTHING = Interval(lower=None, placement=None, impossible=False, interrupted=False)
+
+
+class NoCanonical:
+    """A prover that leaves it to others which of equals is the answer."""
+
+    def canonical(
+        self,
+        problem: Problem,  # noqa: ARG002 - the protocol's
+        limits: Limits,  # noqa: ARG002 - the protocol's
+        clock: Clock,  # noqa: ARG002 - the protocol's
+        start: Placement,  # noqa: ARG002 - the protocol's
+    ) -> Placement | None:
+        """Return None."""
+        return None

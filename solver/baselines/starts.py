@@ -7,19 +7,18 @@ from typing import TYPE_CHECKING
 from solver.baselines.strategy import NoPlacement
 from solver.limits import kept_by
 from solver.problem import Placement
-from solver.question import NOTHING, Interval
+from solver.question import NOTHING, Interval, NoCanonical
 from solver.rules import violations
 
 if TYPE_CHECKING:
     from solver.effort import Clock
-    from solver.limits import Limits
     from solver.problem import Problem
     from solver.question import Question, Report
 
 __all__ = ["Baselines"]
 
 
-class Baselines:
+class Baselines(NoCanonical):
     """Offers the best placement that a split rule makes within the rules of the problem and the limits of a level.
 
     It takes milliseconds, so it is asked also when the time is up; they are worked out when first asked for, which is
@@ -45,16 +44,6 @@ class Baselines:
         objectives = (question.objective, *question.then)
         best = min(kept, key=lambda placement: [objective.cost(problem, placement) for objective in objectives])
         return Interval(lower=None, placement=best, impossible=False, interrupted=False)
-
-    def canonical(
-        self,
-        problem: Problem,  # noqa: ARG002 - the protocol's
-        limits: Limits,  # noqa: ARG002 - the protocol's
-        clock: Clock,  # noqa: ARG002 - the protocol's
-        start: Placement,  # noqa: ARG002 - the protocol's
-    ) -> Placement | None:
-        """Return None: of equals a rule knows only its own."""
-        return None
 
     def _allowed(self) -> tuple[Placement, ...]:
         """Return what the rules place that breaks no rule of the problem, each placement once."""

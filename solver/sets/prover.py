@@ -9,7 +9,7 @@ import numpy as np
 
 from solver.flow.chains import Step, placement_of_chains
 from solver.flow.measure import pace_ns
-from solver.question import NOTHING, Interval
+from solver.question import NOTHING, Interval, NoCanonical
 from solver.rules import violations
 from solver.sets.chains import Chains, chains_over, linked_over, work_of
 from solver.sets.exactly import ROUNDED, amount_at_most
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from solver.effort import Clock
-    from solver.limits import Limits
     from solver.problem import Placement, Problem
     from solver.question import Question, Report
     from solver.sets.rates import Rates
@@ -37,7 +36,7 @@ _MOST_WORK = 5e9
 _SHARE, _SHARE_WITHOUT_LINKS = 0.5, 0.25
 
 
-class SetSearch:
+class SetSearch(NoCanonical):
     """Every set of up to twelve nodes, tried one by one; ten where links bind.
 
     `known` is a placement to begin with where a question has none.
@@ -74,16 +73,6 @@ class SetSearch:
         if not self.answers(problem):
             return NOTHING
         return _Sets(problem, best, lambda: clock.seconds_left <= 0).proved()
-
-    def canonical(
-        self,
-        problem: Problem,  # noqa: ARG002 - the protocol's
-        limits: Limits,  # noqa: ARG002 - the protocol's
-        clock: Clock,  # noqa: ARG002 - the protocol's
-        start: Placement,  # noqa: ARG002 - the protocol's
-    ) -> Placement | None:
-        """Return None: which of equals is the answer is for others to say."""
-        return None
 
 
 class _Sets:

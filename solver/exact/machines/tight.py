@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from solver.exact.machines.completions import Completions, priced_bounds
+from solver.exact.machines.labels import Labels, joined, undominated
 from solver.exact.states import TableError
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 __all__ = ["Tight", "every_cheapest", "tightest"]
 
 _MOST_LABELS = 3_000_000
-_MOST_COMPARED = 2_000
 _MOST_EQUALS = 20_000
 # A ceiling is so much above the bound at first, as a share of it, and then so many times as much.
 _FIRST_STEP = 1e-4
@@ -45,29 +45,6 @@ class Tight:
 
     least: int | None
     stages: tuple[tuple[int, int, int, tuple[int, ...]], ...] | None
-
-
-@dataclass(eq=False)
-class _Labels:
-    """Beginnings of a run by boundary: shape (labels,), `uses` (memories, labels); what came before, and the trade."""
-
-    ends: NDArray[np.int64]
-    costs: NDArray[np.int64]
-    uses: NDArray[np.int64]
-    before: NDArray[np.int64]
-    trades: NDArray[np.int64]
-    sources: NDArray[np.int64]
-
-    def taken(self, which: NDArray[np.int64]) -> _Labels:
-        """Return some of the labels."""
-        return _Labels(
-            self.ends[which],
-            self.costs[which],
-            self.uses[:, which],
-            self.before[which],
-            self.trades[which],
-            self.sources[which],
-        )
 
 
 def tightest(
@@ -161,13 +138,13 @@ class _Search:
         self.safe = safe
         # Which state and device a label comes from, by number.
         self.sources: list[tuple[tuple[State, int] | None, int]] = []
-        self.labels: dict[tuple[State, int], _Labels] = {}
+        self.labels: dict[tuple[State, int], Labels] = {}
         self.count = 0
 
     def best(self) -> Tight | None:
         """Return the least cost at or below the ceiling with its stages, None where there is none."""
         found: tuple[int, tuple[State, int], int] | None = None
-        for key, labels, ended in self._ended(_undominated):
+        for key, labels, ended in self._ended(undominated):
             at = int(ended[np.argmin(labels.costs[ended])])
             if found is None or int(labels.costs[at]) < found[0]:
                 found = int(labels.costs[at]), key, at
@@ -190,21 +167,21 @@ class _Search:
         return found
 
     def _ended(
-        self, reduced: Callable[[_Labels], _Labels]
-    ) -> Iterator[tuple[tuple[State, int], _Labels, NDArray[np.intp]]]:
+        self, reduced: Callable[[Labels], Labels]
+    ) -> Iterator[tuple[tuple[State, int], Labels, NDArray[np.intp]]]:
         """Yield where runs have come to their end: state and port, labels, and which of them."""
         run, runs = self.run, self.run.runs
         for state in runs.steps.states:
             if run.spent():
                 raise TableError
-            fresh: dict[int, list[_Labels]] = {}
+            fresh: dict[int, list[Labels]] = {}
             for before, device in runs.steps.into[state]:
                 port = runs.costs.ports[device]
                 fresh.setdefault(port, []).extend(self._grown(before, device, state))
             for port, parts in fresh.items():
                 if not parts:
                     continue
-                labels = reduced(_joined(parts))
+                labels = reduced(joined(parts))
                 self.labels[state, port] = labels
                 self.count += len(labels.ends)
                 if self.count > _MOST_LABELS:
@@ -213,7 +190,7 @@ class _Search:
                 if port == run.way.last and len(ended):
                     yield (state, port), labels, ended
 
-    def _grown(self, before: State | None, device: int, state: State) -> list[_Labels]:
+    def _grown(self, before: State | None, device: int, state: State) -> list[Labels]:
         """Return what becomes of all beginnings at one state with a stage on one more device."""
         run, runs = self.run, self.run.runs
         port = runs.costs.ports[device]
@@ -253,7 +230,7 @@ class _Search:
         hop: int,
         device: int,
         state: State,
-    ) -> _Labels | None:
+    ) -> Labels | None:
         """Return beginnings at one boundary with each stage that starts there, as far as they can still end well."""
         run, trades = self.run, self.run.trades[device]
         first, last = int(trades.first[ends[0]]), int(trades.first[ends[0] + 1])
@@ -275,7 +252,7 @@ class _Search:
         if not len(rows):
             return None
         source = np.full(len(rows), len(self.sources) - 1, dtype=np.int64)
-        return _Labels(
+        return Labels(
             after[columns], total[rows, columns], used[:, rows, columns], places[rows], reach[columns], source
         )
 
@@ -290,40 +267,3 @@ class _Search:
             taken.insert(0, (device, trade))
             at = int(labels.before[at])
         return tuple(taken)
-
-
-def _joined(parts: list[_Labels]) -> _Labels:
-    return _Labels(
-        np.concatenate([part.ends for part in parts]),
-        np.concatenate([part.costs for part in parts]),
-        np.concatenate([part.uses for part in parts], axis=1),
-        np.concatenate([part.before for part in parts]),
-        np.concatenate([part.trades for part in parts]),
-        np.concatenate([part.sources for part in parts]),
-    )
-
-
-def _undominated(labels: _Labels) -> _Labels:
-    """Return the labels without those that cost and use no less of everything than another at their boundary."""
-    costs = labels.costs if labels.costs.dtype != object else np.unique(labels.costs, return_inverse=True)[1]
-    if len(labels.uses) == 1:
-        labels = labels.taken(np.lexsort((costs, labels.uses[0], labels.ends)))
-        costs = labels.costs
-        # Costs below all before them at the same boundary: later boundaries are shifted below earlier ones.
-        ranks = np.unique(costs, return_inverse=True)[1].astype(np.int64)
-        ranks -= labels.ends * (len(costs) + 1)
-        least = np.minimum.accumulate(ranks)
-        falls = np.concatenate(([True], ranks[1:] < least[:-1]))
-        return labels.taken(np.flatnonzero(falls))
-    kept = []
-    for end in np.unique(labels.ends):
-        at = np.flatnonzero(labels.ends == end)
-        if len(at) > _MOST_COMPARED:
-            kept.append(at)
-            continue
-        at = at[np.lexsort((*labels.uses[:, at], costs[at]))]
-        figures = np.concatenate((costs[None, at], labels.uses[:, at])).T
-        no_more = (figures[:, None, :] <= figures[None, :, :]).all(axis=2)
-        # Of equals the first stays.
-        kept.append(at[~np.triu(no_more, 1).any(axis=0)])
-    return labels.taken(np.concatenate(kept))
